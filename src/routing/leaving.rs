@@ -1,0 +1,234 @@
+//! Leaving: sessions that end, clients and lanes that die, and what happens to the questions that they leave
+//! behind. Every request gets exactly one reply, whatever dies.
+
+use super::lane::{After, LaneStatus};
+use super::pending::Question;
+use super::ports::PortId;
+use super::router::{Command, Role, Router};
+use super::sessions::{Session, SessionKey};
+use crate::error::Refusal;
+use crate::protocol::fields::{DATA_REQUEST_ID, EVENT_TYPE, SESSION_ID};
+use crate::protocol::questions::{Decision, HandlePendingPermission, HandlePendingToolCall};
+use crate::protocol::session::Lifecycle;
+use crate::protocol::{V2, names};
+use crate::rpc::write;
+use std::time::Instant;
+
+impl Router {
+    /// A session ended for everyone: its children go with it, and those attached hear of it, from us if the
+    /// runtime did not say so itself.
+    pub(super) fn end_session(&mut self, key: SessionKey, by: PortId, seen: u64) {
+        let Some(session) = self.forget_session(key) else { return };
+        if session.lifecycles > seen {
+            return;
+        }
+        let notice = Lifecycle { r#type: "session.deleted".into(), session_id: session.id.to_string() };
+        let notice = write::notification(names::SESSION_LIFECYCLE, &write::json(&notice));
+        let others = session.attached.iter().map(|a| a.client).filter(|c| *c != by);
+        for client in others.chain([by]).collect::<Vec<_>>() {
+            self.send(client, &notice);
+        }
+    }
+
+    /// Takes out a session and its children.
+    pub(super) fn forget_session(&mut self, key: SessionKey) -> Option<Session> {
+        let mut session = self.sessions.remove(key)?;
+        self.lineage.forget(&mut session.family);
+        Some(session)
+    }
+
+    /// A client is gone. Its questions go to another attached client at once; where there is none they wait
+    /// for the grace time if it can come back for them, and fail now if not.
+    pub fn client_closed(&mut self, id: PortId) {
+        let Some(Role::Client(mut client)) = self.ports.remove(id) else { return };
+        let deadline = self.settings.grace.filter(|_| client.protocol != Some(V2)).map(|grace| self.now() + grace);
+        let mut awaited = false;
+        for key in self.sessions.of_client(id) {
+            self.sessions.detach(key, id);
+            let Some(session) = self.sessions.get_mut(key) else { continue };
+            if session.attached.is_empty() {
+                let waits = session.questions.open().next().is_some();
+                session.awaited_until = deadline.filter(|_| waits);
+                awaited |= session.awaited_until.is_some();
+            }
+        }
+        for (_, key) in client.asked.drain() {
+            let Some(ask) = self.asks.get_mut(key) else { continue };
+            ask.asked = None;
+            let (lane, session, request) = (ask.lane, ask.session, ask.request.clone());
+            let heir = session.and_then(|s| self.sessions.get(s)).filter(|s| !s.attached.is_empty());
+            match heir.and_then(|_| self.choose_client(lane, session, &request)) {
+                Some(heir) => self.put(key, heir),
+                None if session.is_some() && deadline.is_some() => {
+                    self.asks[key].deadline = deadline;
+                    if let Some(session) = session.and_then(|s| self.sessions.get_mut(s)) {
+                        session.awaited_until = deadline;
+                    }
+                    awaited = true;
+                }
+                None => self.unanswerable(key),
+            }
+        }
+        self.leave_lane(client.lane, id, deadline.filter(|_| awaited));
+    }
+
+    /// A lane loses a client. A client's own lane goes with it, unless answers may still have to go out by it:
+    /// while it is open, the runtime keeps the session and its pending questions as they are.
+    fn leave_lane(&mut self, id: PortId, client: PortId, awaited: Option<Instant>) {
+        let own = self.settings.lane_per_client;
+        let Some(lane) = self.lane_mut(id) else { return };
+        lane.clients.retain(|c| *c != client);
+        lane.waiting.retain(|(c, _)| *c != client);
+        let dead = matches!(lane.status, LaneStatus::Dead(_));
+        if dead && lane.clients.is_empty() {
+            self.ports.remove(id);
+        } else if own {
+            match awaited {
+                Some(until) => self.orphans.push((id, until)),
+                None => self.retire(id),
+            }
+        }
+    }
+
+    /// Closes a lane that nobody needs: at once, or when the last answer that must go out by it has.
+    fn retire(&mut self, id: PortId) {
+        if self.asks.iter().any(|(_, ask)| ask.lane == id) {
+            let until = self.now() + self.settings.grace.unwrap_or_default();
+            self.orphans.push((id, until));
+            return;
+        }
+        self.orphans.retain(|(orphan, _)| *orphan != id);
+        self.drop_sessions_without_lane(id);
+        self.ports.close_after_flush(id);
+    }
+
+    /// After an answer went out: if the lane only lived for it, it may go.
+    pub(super) fn retire_orphan(&mut self, id: PortId) {
+        let waits = self.sessions.iter().any(|(_, s)| s.awaited_until.is_some() && s.questions.open().any(|(_, q)| q.lane == id));
+        if self.orphans.iter().any(|(orphan, _)| *orphan == id) && !waits {
+            self.retire(id);
+        }
+    }
+
+    /// Sessions that nobody is attached to and that no open lane can speak of are forgotten.
+    fn drop_sessions_without_lane(&mut self, lane: PortId) {
+        let others = self.ports.iter().any(|(id, port)| id != lane && matches!(port.role, Role::Lane(_)));
+        let gone: Vec<_> = self.sessions.iter().filter(|(_, s)| s.attached.is_empty() && s.awaited_until.is_none()).map(|(key, _)| key).collect();
+        if !others || self.settings.lane_per_client {
+            for key in gone {
+                self.forget_session(key);
+            }
+        }
+    }
+
+    /// A client took a session up again: what still waits for an answer is asked of it, once.
+    pub(super) fn ask_again(&mut self, client: PortId, key: SessionKey) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let mut waiting: Vec<_> = session.questions.open().filter(|(_, q)| q.deadline.is_some() || !q.seen.contains(&client)).map(|(id, _)| id.to_owned()).collect();
+        waiting.sort_unstable();
+        let mut lanes = Vec::new();
+        for request in waiting {
+            let Some(question) = self.sessions.get_mut(key).and_then(|s| s.questions.get_mut(&request)) else { continue };
+            question.seen.push(client);
+            question.deadline = None;
+            let (event, child, lane) = (question.event.clone(), question.child, question.lane);
+            lanes.push(lane);
+            self.tell(client, key, child, &event);
+        }
+        let asks: Vec<_> = self.asks.iter().filter(|(_, ask)| ask.session == Some(key) && ask.asked.is_none()).map(|(k, _)| k).collect();
+        for ask in asks {
+            self.asks[ask].deadline = None;
+            lanes.push(self.asks[ask].lane);
+            self.put(ask, client);
+        }
+        // The runtime has this client now; the lane of the one that vanished has done its duty.
+        for lane in lanes {
+            self.retire_orphan(lane);
+        }
+    }
+
+    /// Time has passed: what nobody came back for is answered as unavailable.
+    pub fn tick(&mut self, now: Instant) {
+        self.now = Some(now);
+        let due: Vec<_> = self.sessions.iter().filter(|(_, s)| s.awaited_until.is_some_and(|at| at <= now)).map(|(key, _)| key).collect();
+        for key in due {
+            self.give_up(key);
+        }
+        let late: Vec<_> = self.asks.iter().filter(|(_, ask)| ask.deadline.is_some_and(|at| at <= now)).map(|(key, _)| key).collect();
+        for key in late {
+            self.unanswerable(key);
+        }
+        let old: Vec<_> = self.orphans.extract_if(.., |(_, until)| *until <= now).map(|(id, _)| id).collect();
+        for lane in old {
+            self.retire(lane);
+        }
+    }
+
+    /// When `tick` is needed next.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let sessions = self.sessions.iter().filter_map(|(_, s)| s.awaited_until);
+        let asks = self.asks.iter().filter_map(|(_, ask)| ask.deadline);
+        sessions.chain(asks).chain(self.orphans.iter().map(|(_, at)| *at)).min()
+    }
+
+    fn give_up(&mut self, key: SessionKey) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        session.awaited_until = None;
+        let mut open: Vec<_> = session.questions.open().map(|(id, _)| id.to_owned()).collect();
+        open.sort_unstable();
+        for request in open {
+            let question = self.sessions.get_mut(key).and_then(|s| s.questions.answer(&request));
+            if let Some(question) = question {
+                self.answer_unavailable(&question);
+            }
+        }
+    }
+
+    /// Answers a question by event that nobody is there for.
+    fn answer_unavailable(&mut self, question: &Question) {
+        let event = &question.event;
+        let session_id = event.text(SESSION_ID).unwrap_or_default().into_owned();
+        let request_id = event.text(DATA_REQUEST_ID).unwrap_or_default().into_owned();
+        let (method, params) = match &*event.text(EVENT_TYPE).unwrap_or_default() {
+            names::EXTERNAL_TOOL_REQUESTED => {
+                let error = Some("the client that provides this tool disconnected and did not come back".to_owned());
+                (names::HANDLE_TOOL, write::json(&HandlePendingToolCall { session_id, request_id, result: None, error }))
+            }
+            names::PERMISSION_REQUESTED => {
+                let result = Decision { kind: "user-not-available".into(), feedback: None };
+                (names::HANDLE_PERMISSION, write::json(&HandlePendingPermission { session_id, request_id, result }))
+            }
+            // Other questions by event have a request beside them, which is answered by itself.
+            _ => return,
+        };
+        self.originate(question.lane, method, &params, After::Nothing);
+    }
+
+    /// Answers a question by request that nobody is there for.
+    pub(super) fn unanswerable(&mut self, key: usize) {
+        let Some(ask) = self.asks.try_remove(key) else { return };
+        let method = ask.request.method().into_owned();
+        let why = match ask.session {
+            None if !names::CALLBACKS.contains(&&*method) => Refusal::UnknownMethod(method),
+            _ => Refusal::ClientGone(method),
+        };
+        self.refuse(ask.lane, &ask.request, &why);
+        self.retire_orphan(ask.lane);
+    }
+
+    /// A lane is gone: nobody waits for answers to its questions any more.
+    pub(super) fn forget_lane_questions(&mut self, lane: PortId) {
+        let gone: Vec<_> = self.asks.iter().filter(|(_, ask)| ask.lane == lane).map(|(key, _)| key).collect();
+        for key in gone {
+            if let Some((client, number)) = self.asks.remove(key).asked
+                && let Some(client) = self.client_mut(client)
+            {
+                client.asked.close(number);
+            }
+        }
+        self.orphans.retain(|(orphan, _)| *orphan != lane);
+        if !self.commands.contains(&Command::Drop(lane)) {
+            self.commands.push(Command::Drop(lane));
+        }
+    }
+}
