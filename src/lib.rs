@@ -8,10 +8,12 @@
 //! - [`gateway`]: the front door. Reads every connection, passes messages through the layers to the router,
 //!   writes what the router queued.
 //! - [`routing`]: the heart. Sessions, lineage, allowlists, pending questions; plain data structures, no I/O.
+//! - [`bridge`]: protocol 2 ⇄ protocol 3, and runtime drift made one contract. Pure functions.
 //! - [`runtime`]: what is behind us. How runtimes are named, started, guarded and dialled.
 //! - [`daemon`]: running as a process. Signals, the ways in and the way out.
 //! - [`cli`]: one file a subcommand. [`config`]: the config file. [`error`]: errors as JSON-RPC codes.
 
+pub mod bridge;
 pub mod cli;
 pub mod config;
 pub mod daemon;

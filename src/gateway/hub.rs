@@ -267,7 +267,9 @@ impl Hub {
                 self.execute(command);
             }
         }
-        self.timer.notify_one();
+        if self.router.borrow_mut().take_deadlines_changed() {
+            self.timer.notify_one();
+        }
     }
 
     fn execute(&self, command: Command) {

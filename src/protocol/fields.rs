@@ -53,6 +53,16 @@ slots! { FIRST_FREE;
     DATA_PERMISSION_TOOL_CALL_ID,
     /// `params.event.data.toolRequests`
     DATA_TOOL_REQUESTS,
+    /// `params.event.data.arguments`
+    DATA_ARGUMENTS,
+    /// `params.event.data.resolvedByHook`
+    DATA_RESOLVED_BY_HOOK,
+    /// `params.toolCallId`
+    TOOL_CALL_ID,
+    /// `params.arguments`
+    ARGUMENTS,
+    /// `params.permissionRequest`
+    PERMISSION,
 }
 
 const fn leaf(key: &'static str, slot: usize) -> Wanted {
@@ -92,12 +102,17 @@ pub static ROUTED: [Wanted; 5] = [
                                 inside: &[leaf("toolCallId", DATA_PERMISSION_TOOL_CALL_ID)],
                             },
                             leaf("toolRequests", DATA_TOOL_REQUESTS),
+                            leaf("arguments", DATA_ARGUMENTS),
+                            leaf("resolvedByHook", DATA_RESOLVED_BY_HOOK),
                         ],
                     },
                 ],
             },
             leaf("requestId", REQUEST_ID),
             leaf("toolName", TOOL_NAME),
+            leaf("toolCallId", TOOL_CALL_ID),
+            leaf("arguments", ARGUMENTS),
+            leaf("permissionRequest", PERMISSION),
             leaf("type", LIFECYCLE_TYPE),
         ],
     },

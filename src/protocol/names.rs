@@ -4,6 +4,8 @@
 pub const CONNECT: &str = "connect";
 /// Handshake, protocol 2; a sign of life in both.
 pub const PING: &str = "ping";
+/// Version and protocol of the runtime.
+pub const STATUS_GET: &str = "status.get";
 /// Opens a session.
 pub const SESSION_CREATE: &str = "session.create";
 /// Attaches to a session that exists.

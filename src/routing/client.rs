@@ -2,16 +2,18 @@
 
 use super::lane::{After, LaneStatus, Sent};
 use super::opening;
-use super::pending::Standing;
+use super::bridging::Bridge;
+use super::pending::{Asked, Standing};
 use super::ports::PortId;
 use super::router::{Command, Role, Router};
 use super::sessions::{Principal, SessionKey};
+use crate::bridge::drift;
 use crate::error::Refusal;
 use crate::protocol::fields::{REQUEST_ID, SESSION_ID};
 use crate::protocol::handshake::{ConnectParams, ConnectResult};
 use crate::protocol::{V2, V3, names};
 use crate::rpc::message::{ID, PARAMS};
-use crate::rpc::{Edits, Kind, Message, RequestTable, write};
+use crate::rpc::{Edits, Kind, Message, RequestTable, Span, write};
 use std::rc::Rc;
 use subtle::ConstantTimeEq;
 
@@ -33,8 +35,8 @@ pub struct ClientState {
     pub protocol: Option<u32>,
     /// Its lane.
     pub lane: PortId,
-    /// Questions that it has yet to answer: keys into the router's asks.
-    pub asked: RequestTable<usize>,
+    /// Questions that it has yet to answer.
+    pub asked: RequestTable<Asked>,
     token: Option<Rc<str>>,
 }
 
@@ -87,11 +89,12 @@ impl Router {
             (Kind::Notification, names::CANCEL) => self.cancel_from_client(id, lane, &message),
             (Kind::Notification, _) => self.client_notification(id, lane, &message),
             (_, names::CONNECT) => self.answer_connect(id, lane, &message),
+            (_, names::PING | names::STATUS_GET) => self.versioned_request(id, lane, &message),
             (_, names::RUNTIME_SHUTDOWN) => self.shutdown(id, lane, &message),
             (_, names::SESSION_CREATE | names::SESSION_RESUME) => self.open_session(id, lane, &message),
             (_, opener) if names::OPENERS.contains(&opener) => self.forward(id, lane, &message, After::Open(None, Box::default())),
-            (_, names::SESSION_DETACH) => self.session_request(id, lane, &message, |key, _| After::Detach(key)),
-            (_, names::SESSION_DESTROY) => self.session_request(id, lane, &message, After::End),
+            (_, names::SESSION_DETACH) => self.detach(id, lane, &message),
+            (_, names::SESSION_DESTROY) => self.destroy(id, lane, &message),
             (_, names::SESSION_DELETE) => self.delete(id, lane, &message),
             (_, method) if is_answer(method) => self.client_answer(id, lane, &message),
             (_, method) if names::OWNER_LEVEL.contains(&method) || method.starts_with("sessions.") => self.owner_request(id, lane, &message),
@@ -139,7 +142,7 @@ impl Router {
     }
 
     fn shutdown(&mut self, id: PortId, lane: PortId, message: &Message) {
-        if self.settings.forward_shutdown {
+        if self.settings.forward_shutdown && self.bridge(id, lane) == Bridge::None {
             return self.forward(id, lane, message, After::Shutdown);
         }
         self.answer(id, message, b"null");
@@ -152,7 +155,7 @@ impl Router {
     }
 
     fn open_session(&mut self, id: PortId, lane: PortId, message: &Message) {
-        let (registration, insertions) = opening::read(message.params());
+        let opening::Opening { mut registration, insertions, permission_flag } = opening::read(message.params());
         let mut edits = Edits::new();
         let params = message.span(PARAMS).start;
         for insertion in &insertions {
@@ -180,6 +183,16 @@ impl Router {
                 }
             },
         };
+        // A protocol 2 runtime runs tools unasked when nobody asks for permission requests; a protocol 3 client
+        // without a handler expects a refusal. So they are always asked for, and we refuse.
+        if self.bridge(id, lane) == Bridge::V3Client && !registration.permissions && message.params().starts_with(b"{") {
+            registration.refuses = true;
+            match &permission_flag {
+                Some(flag) => edits.replace(Span { start: params + flag.start as u32, end: params + flag.end as u32 }, b"true"),
+                None if is_empty_object(message.params()) => edits.insert(params + 1, b"\"requestPermission\":true"),
+                None => edits.insert(params + 1, b"\"requestPermission\":true,"),
+            }
+        }
         self.forward_edited(id, lane, message, After::Open(session, Box::new(registration)), edits);
     }
 
@@ -214,13 +227,13 @@ impl Router {
 
     /// The session that a request names must be one that this client is attached to. Runtimes do not check
     /// this (WIRE.md §6), so we do.
-    fn attached(&self, id: PortId, message: &Message) -> Result<Option<SessionKey>, Refusal> {
+    pub(super) fn attached(&self, id: PortId, message: &Message) -> Result<Option<SessionKey>, Refusal> {
         let Some(name) = message.text(SESSION_ID) else { return Ok(None) };
         let key = self.sessions.find(&name).filter(|key| self.sessions.get(*key).is_some_and(|s| s.is_attached(id)));
         key.map(Some).ok_or_else(|| Refusal::UnknownSession(name.into_owned()))
     }
 
-    fn session_request(&mut self, id: PortId, lane: PortId, message: &Message, after: impl FnOnce(SessionKey, u64) -> After) {
+    pub(super) fn session_request(&mut self, id: PortId, lane: PortId, message: &Message, after: impl FnOnce(SessionKey, u64) -> After) {
         let after = match self.attached(id, message) {
             Err(why) => return self.refuse(id, message, &why),
             Ok(None) => After::Nothing,
@@ -235,23 +248,32 @@ impl Router {
             Err(why) => return self.refuse(id, message, &why),
             Ok(key) => key,
         };
-        let mut edits = Edits::new();
-        let mut wanted = Vec::new();
-        if let (Some(session), Some(request)) = (key.and_then(|k| self.sessions.get_mut(k)), message.text(REQUEST_ID)) {
+        let (mut edits, mut wanted, mut decision) = (Edits::new(), Vec::new(), None);
+        if let (Some(key), Some(request)) = (key, message.text(REQUEST_ID))
+            && let Some(session) = self.sessions.get_mut(key)
+        {
             match session.questions.standing(&request) {
                 Standing::Answered | Standing::Denied => return self.answer(id, message, b"{\"success\":false}"),
                 Standing::Open => {
-                    // The runtime gets the session id that it used itself, which may be the child's.
-                    let asked = session.questions.answer(&request);
-                    if let Some(raw) = asked.as_ref().and_then(|q| q.event.raw(SESSION_ID)).filter(|raw| message.raw(SESSION_ID) != Some(raw)) {
-                        wanted = raw.to_vec();
+                    let Some(question) = session.questions.answer(&request) else { return };
+                    if question.stands_for.is_some() {
+                        return self.answer_request(id, key, &request, question, message);
                     }
+                    // The runtime gets the session id that it used itself, which may be the child's.
+                    wanted = question.event.raw(SESSION_ID).filter(|raw| message.raw(SESSION_ID) != Some(raw)).unwrap_or_default().to_vec();
                 }
                 Standing::Unknown => {}
             }
         }
         if !wanted.is_empty() {
             edits.replace(message.span(SESSION_ID), &wanted);
+        }
+        if message.method() == names::HANDLE_PERMISSION && self.lane(lane).is_some_and(|l| l.is_early_v3()) {
+            decision = drift::early_decision(message.params());
+        }
+        if let Some((span, kind)) = &decision {
+            let at = message.span(PARAMS).start;
+            edits.replace(Span { start: at + span.start as u32, end: at + span.end as u32 }, kind);
         }
         self.forward_edited(id, lane, message, After::Nothing, edits);
     }
@@ -268,6 +290,13 @@ impl Router {
         all.replace(message.span(ID), number.as_bytes());
         all.append(edits);
         self.send_edited(lane, message, &all);
+    }
+
+    /// Passes a request on under another method or with other params.
+    pub(super) fn forward_as(&mut self, id: PortId, lane: PortId, message: &Message, method: &str, params: &[u8], after: After) {
+        let Some(state) = self.lane_mut(lane) else { return };
+        let number = state.sent.open(Sent { client: Some((id, message.id().into())), after });
+        self.send(lane, &write::request(number, method, params));
     }
 
     fn client_notification(&mut self, id: PortId, lane: PortId, message: &Message) {

@@ -1,5 +1,6 @@
 //! What runtimes tell: session events, life-cycle notifications, and all else.
 
+use super::bridging::Bridge;
 use super::lineage::{Announcement, ChildKey};
 use super::pending::{Question, Standing};
 use super::ports::PortId;
@@ -74,7 +75,10 @@ impl Router {
             }
         }
         for client in self.audience(lane, at.session) {
-            self.tell(client, at.session, child, message);
+            match self.bridge(client, lane) {
+                Bridge::V2Client => self.tell_v2(client, at.session, &kind, child, message),
+                _ => self.tell(client, at.session, child, message),
+            }
         }
     }
 
@@ -177,7 +181,7 @@ impl Router {
                     return self.deny(lane, &tool, request, message);
                 }
                 None => {
-                    let question = Question { lane, event: message.clone(), child: at.child, seen: Vec::new(), deadline: None };
+                    let question = Question { lane, event: message.clone(), stands_for: None, child: at.child, seen: Vec::new() };
                     session.questions.ask(request, question);
                 }
             },
@@ -188,7 +192,7 @@ impl Router {
                 && !question.seen.contains(&client)
             {
                 question.seen.push(client);
-                self.tell(client, at.session, at.child, message);
+                self.tell_question(client, lane, at, kind, request, message);
             }
         }
     }

@@ -65,6 +65,8 @@ pub enum After {
     Detach(SessionKey),
     /// A session ends for everyone; with the life-cycle notifications seen before.
     End(SessionKey, u64),
+    /// The answer names the protocol; this client's is put in its place.
+    Versioned(u32),
     /// Our `connect`.
     Connected,
     /// Our `ping`, to a runtime without `connect`.
@@ -84,6 +86,11 @@ impl LaneState {
             waiting: VecDeque::new(),
             sent: RequestTable::default(),
         }
+    }
+
+    /// CLIs 1.0.20 and 1.0.34: protocol 3 without `connect`.
+    pub fn is_early_v3(&self) -> bool {
+        self.protocol >= V3 && self.connect_result.is_none()
     }
 
     /// Requests that the runtime has yet to answer.

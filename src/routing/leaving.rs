@@ -2,8 +2,9 @@
 //! behind. Every request gets exactly one reply, whatever dies.
 
 use super::lane::{After, LaneStatus};
-use super::pending::Question;
+use super::pending::{Asked, Question};
 use super::ports::PortId;
+use super::resolve::Resolved;
 use super::router::{Command, Role, Router};
 use super::sessions::{Session, SessionKey};
 use crate::error::Refusal;
@@ -41,6 +42,7 @@ impl Router {
     /// for the grace time if it can come back for them, and fail now if not.
     pub fn client_closed(&mut self, id: PortId) {
         let Some(Role::Client(mut client)) = self.ports.remove(id) else { return };
+        self.deadlines_changed = true;
         let deadline = self.settings.grace.filter(|_| client.protocol != Some(V2)).map(|grace| self.now() + grace);
         let mut awaited = false;
         for key in self.sessions.of_client(id) {
@@ -50,9 +52,20 @@ impl Router {
                 let waits = session.questions.open().next().is_some();
                 session.awaited_until = deadline.filter(|_| waits);
                 awaited |= session.awaited_until.is_some();
+                if waits && deadline.is_none() {
+                    self.give_up(key);
+                }
             }
         }
-        for (_, key) in client.asked.drain() {
+        for (_, asked) in client.asked.drain() {
+            let key = match asked {
+                Asked::Ask(key) => key,
+                Asked::Question(session, request) => {
+                    self.abandon(session, &request, id);
+                    continue;
+                }
+                Asked::Courtesy => continue,
+            };
             let Some(ask) = self.asks.get_mut(key) else { continue };
             ask.asked = None;
             let (lane, session, request) = (ask.lane, ask.session, ask.request.clone());
@@ -104,8 +117,11 @@ impl Router {
 
     /// After an answer went out: if the lane only lived for it, it may go.
     pub(super) fn retire_orphan(&mut self, id: PortId) {
+        if !self.orphans.iter().any(|(orphan, _)| *orphan == id) {
+            return;
+        }
         let waits = self.sessions.iter().any(|(_, s)| s.awaited_until.is_some() && s.questions.open().any(|(_, q)| q.lane == id));
-        if self.orphans.iter().any(|(orphan, _)| *orphan == id) && !waits {
+        if !waits {
             self.retire(id);
         }
     }
@@ -124,16 +140,16 @@ impl Router {
     /// A client took a session up again: what still waits for an answer is asked of it, once.
     pub(super) fn ask_again(&mut self, client: PortId, key: SessionKey) {
         let Some(session) = self.sessions.get_mut(key) else { return };
-        let mut waiting: Vec<_> = session.questions.open().filter(|(_, q)| q.deadline.is_some() || !q.seen.contains(&client)).map(|(id, _)| id.to_owned()).collect();
+        let mut waiting: Vec<_> = session.questions.open().filter(|(_, q)| !q.seen.contains(&client)).map(|(id, _)| id.to_owned()).collect();
         waiting.sort_unstable();
         let mut lanes = Vec::new();
         for request in waiting {
             let Some(question) = self.sessions.get_mut(key).and_then(|s| s.questions.get_mut(&request)) else { continue };
             question.seen.push(client);
-            question.deadline = None;
             let (event, child, lane) = (question.event.clone(), question.child, question.lane);
             lanes.push(lane);
-            self.tell(client, key, child, &event);
+            let at = Resolved { session: key, child };
+            self.tell_question(client, lane, at, &event.text(EVENT_TYPE).unwrap_or_default(), &request, &event);
         }
         let asks: Vec<_> = self.asks.iter().filter(|(_, ask)| ask.session == Some(key) && ask.asked.is_none()).map(|(k, _)| k).collect();
         for ask in asks {
@@ -164,6 +180,11 @@ impl Router {
         }
     }
 
+    /// Whether `next_deadline` may be another one since the last call of this.
+    pub fn take_deadlines_changed(&mut self) -> bool {
+        std::mem::take(&mut self.deadlines_changed)
+    }
+
     /// When `tick` is needed next.
     pub fn next_deadline(&self) -> Option<Instant> {
         let sessions = self.sessions.iter().filter_map(|(_, s)| s.awaited_until);
@@ -184,8 +205,24 @@ impl Router {
         }
     }
 
+    /// A protocol 2 client is gone that was asked this question by event. If nobody else has seen it, nobody
+    /// will answer: such a client cannot come back for it.
+    fn abandon(&mut self, key: SessionKey, request: &str, client: PortId) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let Some(question) = session.questions.get_mut(request) else { return };
+        question.seen.retain(|c| *c != client);
+        if question.seen.is_empty()
+            && let Some(question) = session.questions.answer(request)
+        {
+            self.answer_unavailable(&question);
+        }
+    }
+
     /// Answers a question by event that nobody is there for.
     fn answer_unavailable(&mut self, question: &Question) {
+        if let Some(ask) = question.stands_for {
+            return self.unanswerable(ask);
+        }
         let event = &question.event;
         let session_id = event.text(SESSION_ID).unwrap_or_default().into_owned();
         let request_id = event.text(DATA_REQUEST_ID).unwrap_or_default().into_owned();
@@ -206,7 +243,7 @@ impl Router {
 
     /// Answers a question by request that nobody is there for.
     pub(super) fn unanswerable(&mut self, key: usize) {
-        let Some(ask) = self.asks.try_remove(key) else { return };
+        let Some(ask) = self.take_ask(key) else { return };
         let method = ask.request.method().into_owned();
         let why = match ask.session {
             None if !names::CALLBACKS.contains(&&*method) => Refusal::UnknownMethod(method),
@@ -220,10 +257,8 @@ impl Router {
     pub(super) fn forget_lane_questions(&mut self, lane: PortId) {
         let gone: Vec<_> = self.asks.iter().filter(|(_, ask)| ask.lane == lane).map(|(key, _)| key).collect();
         for key in gone {
-            if let Some((client, number)) = self.asks.remove(key).asked
-                && let Some(client) = self.client_mut(client)
-            {
-                client.asked.close(number);
+            if let Some(ask) = self.take_ask(key) {
+                self.close_shown(&ask);
             }
         }
         self.orphans.retain(|(orphan, _)| *orphan != lane);

@@ -5,6 +5,7 @@
 //! sees first, and no lock exists that could be held while anyone is awaited.
 
 pub mod allowlist;
+mod bridging;
 mod client;
 mod events;
 mod lane;

@@ -6,6 +6,8 @@ use super::ports::PortId;
 use super::sessions::{SessionKey, Sessions};
 use crate::protocol::session::{OpenFlags, RawAgent, RawOptions, RawTool};
 use crate::rpc::write;
+use serde_json::value::RawValue;
+use std::ops::Range;
 
 /// What a client registers with a session.
 #[derive(Debug, Default)]
@@ -13,6 +15,10 @@ pub struct Registration {
     tools: Vec<Box<str>>,
     agents: Option<Agents>,
     hooks: bool,
+    /// Whether the client answers permission requests.
+    pub permissions: bool,
+    /// Whether we refuse permissions in its place.
+    pub refuses: bool,
 }
 
 impl Registration {
@@ -25,6 +31,7 @@ impl Registration {
         if let Some(attachment) = session.attached.iter_mut().find(|a| a.client == client) {
             attachment.tools = self.tools;
             attachment.hooks = self.hooks;
+            attachment.refuses = self.refuses;
         }
     }
 }
@@ -38,11 +45,24 @@ pub struct Insertion {
     pub text: Vec<u8>,
 }
 
+/// What the params of an opening say, and what is to be put into them.
+#[derive(Debug)]
+pub struct Opening {
+    /// What the client registers.
+    pub registration: Registration,
+    /// Tool definitions for its agents.
+    pub insertions: Vec<Insertion>,
+    /// Where the value of `requestPermission` stands in the params.
+    pub permission_flag: Option<Range<usize>>,
+}
+
 /// Reads the params of an opening. A shape that we do not know counts as nothing registered: whether it is
 /// wrong is the runtime's to say.
-pub fn read(params: &[u8]) -> (Registration, Vec<Insertion>) {
+pub fn read(params: &[u8]) -> Opening {
     let options: RawOptions = serde_json::from_slice(params).unwrap_or_default();
     let flags: OpenFlags = serde_json::from_slice(params).unwrap_or_default();
+    // What is raw borrows from `params`, so the distance of the two is where it stands.
+    let place = |raw: &RawValue| raw.get().as_ptr() as usize - params.as_ptr() as usize;
     let raw_tools = options.tools.unwrap_or_default();
     let tools: Vec<RawTool> = raw_tools.iter().filter_map(|t| serde_json::from_str(t.get()).ok()).collect();
     let raw_agents = options.custom_agents.as_deref();
@@ -50,17 +70,18 @@ pub fn read(params: &[u8]) -> (Registration, Vec<Insertion>) {
     let insertions = raw_agents.unwrap_or_default().iter().filter_map(|raw| {
         let agent: RawAgent = serde_json::from_str(raw.get()).ok()?;
         let text = definitions(&agent, &tools)?;
-        // `raw` borrows from `params`, so the distance of the two is where the agent's object begins.
-        let at = raw.get().as_ptr() as usize - params.as_ptr() as usize + 1;
-        Some(Insertion { at, text })
+        Some(Insertion { at: place(raw) + 1, text })
     });
     let insertions = insertions.collect();
     let registration = Registration {
         tools: tools.iter().map(|t| t.name.as_str().into()).collect(),
         agents: agents.map(|a| Agents::new(a.iter())),
         hooks: flags.hooks.unwrap_or(false),
+        permissions: flags.request_permission.is_some_and(|raw| raw.get() == "true"),
+        refuses: false,
     };
-    (registration, insertions)
+    let permission_flag = flags.request_permission.map(|raw| place(raw)..place(raw) + raw.get().len());
+    Opening { registration, insertions, permission_flag }
 }
 
 /// `"toolDefinitions":[…],` for an agent with a list that matches something; `None` for all others.
@@ -94,7 +115,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn filled(params: &str) -> Value {
-        let (_, mut insertions) = read(params.as_bytes());
+        let mut insertions = read(params.as_bytes()).insertions;
         insertions.sort_by_key(|i| std::cmp::Reverse(i.at));
         let mut text = params.as_bytes().to_vec();
         for i in insertions {
@@ -116,15 +137,15 @@ mod tests {
     fn no_definitions_for_all_none_or_what_matches_nothing() {
         for agent in [r#"{"name":"x"}"#, r#"{"name":"x","tools":null}"#, r#"{"name":"x","tools":[]}"#, r#"{"name":"x","tools":["*"]}"#, r#"{"name":"x","tools":["view"]}"#, r#"{"name":"x","tools":["a"],"toolDefinitions":[]}"#, "7"] {
             let params = format!(r#"{{"tools":[{{"name":"a"}}],"customAgents":[{agent}]}}"#);
-            assert_eq!(read(params.as_bytes()).1, [], "{agent}");
+            assert_eq!(read(params.as_bytes()).insertions, [], "{agent}");
         }
     }
 
     #[test]
     fn a_shape_that_is_not_known_registers_nothing() {
         for params in ["[]", "null", r#"{"tools":5,"customAgents":"x"}"#, r#"{"tools":[5]}"#] {
-            assert!(read(params.as_bytes()).0.tools.is_empty(), "{params}");
+            assert!(read(params.as_bytes()).registration.tools.is_empty(), "{params}");
         }
-        assert!(read(br#"{"tools":5,"hooks":true}"#).0.hooks);
+        assert!(read(br#"{"tools":5,"hooks":true}"#).registration.hooks);
     }
 }

@@ -19,14 +19,14 @@ const REMEMBERED: usize = 256;
 pub struct Question {
     /// The lane it came by.
     pub lane: PortId,
-    /// The event, as the runtime sent it.
+    /// The event, as the runtime sent it, or as we made it for a question by request.
     pub event: Message,
+    /// The question by request that it stands for, when the runtime speaks protocol 2.
+    pub stands_for: Option<usize>,
     /// The child that asks.
     pub child: Option<ChildKey>,
     /// Clients that have seen it.
     pub seen: Vec<PortId>,
-    /// When it is answered as unavailable, if nobody is there to answer.
-    pub deadline: Option<Instant>,
 }
 
 /// What is known of a requestId.
@@ -124,6 +124,17 @@ impl Questions {
     }
 }
 
+/// What a client's response to one of our requests answers.
+#[derive(Debug, Clone)]
+pub enum Asked {
+    /// A question by request.
+    Ask(usize),
+    /// A question by event, put to a protocol 2 client as a request.
+    Question(SessionKey, Box<str>),
+    /// A hook that we ran for the bridge's sake; its answer has no effect.
+    Courtesy,
+}
+
 /// A question by request.
 #[derive(Debug)]
 pub struct Ask {
@@ -135,6 +146,8 @@ pub struct Ask {
     pub session: Option<SessionKey>,
     /// Whom it was asked of, and our number for it there.
     pub asked: Option<(PortId, u64)>,
+    /// The question by event that stands for it towards protocol 3 clients.
+    pub shown_as: Option<Box<str>>,
     /// When it is answered as unavailable, if nobody is there to answer.
     pub deadline: Option<Instant>,
 }

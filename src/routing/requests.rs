@@ -3,11 +3,13 @@
 use super::client::cancelled_id;
 use super::lane::{After, Sent};
 use super::opening::Registration;
-use super::pending::Ask;
+use super::bridging::Bridge;
+use super::pending::{Ask, Asked};
 use super::ports::PortId;
 use super::resolve::Resolved;
 use super::router::{Command, Router};
 use super::sessions::SessionKey;
+use crate::bridge::v2_client;
 use crate::error::Refusal;
 use crate::protocol::fields::{SESSION_ID, TOOL_NAME};
 use crate::protocol::names;
@@ -56,6 +58,10 @@ impl Router {
                 self.send_with_id(client, message, &id);
                 self.end_session(key, client, seen);
             }
+            After::Versioned(protocol) => match message.raw(RESULT) {
+                Some(result) => self.send(client, &write::result(&id, &v2_client::versioned(result, protocol))),
+                None => self.send_with_id(client, message, &id),
+            },
             After::Shutdown => {
                 self.send_with_id(client, message, &id);
                 self.commands.push(Command::Exit);
@@ -143,22 +149,48 @@ impl Router {
     /// Puts a question by request to a client.
     fn ask(&mut self, lane: PortId, session: Option<SessionKey>, request: Message) {
         let client = self.choose_client(lane, session, &request);
-        let key = self.asks.insert(Ask { lane, request, session, asked: None, deadline: None });
+        let key = self.asks.insert(Ask { lane, request, session, asked: None, shown_as: None, deadline: None });
         match client {
-            Some(client) => self.put(key, client),
+            Some(client) => {
+                self.show_to_v3(key, client);
+                self.put(key, client);
+            }
             None => self.unanswerable(key),
         }
     }
 
-    /// Sends a question that waits in the table to this client.
+    /// Takes a question out, so that no answer to it counts any more.
+    pub(super) fn take_ask(&mut self, key: usize) -> Option<Ask> {
+        let ask = self.asks.try_remove(key)?;
+        if let Some((client, number)) = ask.asked
+            && let Some(client) = self.client_mut(client)
+        {
+            client.asked.close(number);
+        }
+        Some(ask)
+    }
+
+    /// Puts a question that waits in the table to this client, in the protocol that it speaks.
     pub(super) fn put(&mut self, key: usize, client: PortId) {
+        let Some(ask) = self.asks.get(key) else { return };
+        let bridge = self.bridge(client, ask.lane);
+        let method = ask.request.method().into_owned();
+        match (bridge, &*method) {
+            (Bridge::V3Client, names::TOOL_CALL | names::PERMISSION_REQUEST) => self.show_as_event(key),
+            (_, names::HOOKS_INVOKE) => self.put_hook(key, client, bridge),
+            _ => self.put_request(key, client),
+        }
+    }
+
+    /// Puts a question to a client as the request that it is.
+    pub(super) fn put_request(&mut self, key: usize, client: PortId) {
         let Some(ask) = self.asks.get(key) else { return };
         // A child's question reaches the client under the id that the client registered.
         let registered = ask.session.and_then(|s| self.sessions.get(s)).map(|s| &*s.id);
         let rename = registered.filter(|id| ask.request.text(SESSION_ID).is_some_and(|used| used != **id)).map(write::quote);
         let request = ask.request.clone();
         let Some(state) = self.client_mut(client) else { return };
-        let number = state.asked.open(key);
+        let number = state.asked.open(Asked::Ask(key));
         if let Some(ask) = self.asks.get_mut(key) {
             ask.asked = Some((client, number));
         }
@@ -198,11 +230,22 @@ impl Router {
 
     /// A client's answer to a question by request.
     pub(super) fn client_response(&mut self, client: PortId, message: &Message) {
-        let key = message.own_id().and_then(|id| self.client_mut(client)?.asked.close(id));
-        let Some(ask) = key.and_then(|key| self.asks.try_remove(key)) else {
-            return tracing::debug!("a stray response from a client was ignored");
+        let asked = message.own_id().and_then(|id| self.client_mut(client)?.asked.close(id));
+        let ask = match asked {
+            Some(Asked::Ask(key)) => self.take_ask(key),
+            Some(Asked::Question(session, request)) => return self.answer_event(session, &request, message),
+            Some(Asked::Courtesy) => return,
+            None => None,
         };
-        self.send_with_id(ask.lane, message, ask.request.id());
+        let Some(ask) = ask else {
+            return tracing::debug!("a stray or late response from a client was ignored");
+        };
+        if *ask.request.method() == *names::HOOKS_INVOKE && self.bridge(client, ask.lane) != Bridge::None {
+            self.answer_hook(client, &ask, message);
+        } else {
+            self.send_with_id(ask.lane, message, ask.request.id());
+        }
+        self.close_shown(&ask);
         self.retire_orphan(ask.lane);
     }
 

@@ -83,6 +83,7 @@ pub struct Router {
     pub(super) settings: Settings,
     pub(super) commands: Vec<Command>,
     pub(super) now: Option<Instant>,
+    pub(super) deadlines_changed: bool,
 }
 
 impl Router {

@@ -5,7 +5,7 @@ use super::lineage::Family;
 use super::pending::Questions;
 use super::ports::PortId;
 use slab::Slab;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -33,8 +33,23 @@ pub struct Attachment {
     pub tools: Vec<Box<str>>,
     /// Whether it registered hooks.
     pub hooks: bool,
+    /// Whether we refuse permissions in its place, because it answers none and the runtime would not ask.
+    pub refuses: bool,
     /// Asked for, not yet confirmed by the runtime.
     pub provisional: bool,
+}
+
+/// What the bridge remembers of a session.
+#[derive(Debug, Default)]
+pub struct Bridged {
+    /// The runtime has run `sessionStart`.
+    pub started: bool,
+    /// `sessionEnd` has been run since the last prompt (for protocol 2 clients), or ever (for protocol 3).
+    pub ended: bool,
+    /// Acts that a protocol 3 client approved for the session, which a protocol 2 runtime cannot remember.
+    pub approved: HashSet<String>,
+    /// Tools that a `preToolUse` hook allowed, whose permission a protocol 2 runtime asks for all the same.
+    pub allowed: Vec<String>,
 }
 
 /// A session that a client created or resumed.
@@ -56,6 +71,8 @@ pub struct Session {
     pub confirmed: bool,
     /// Life-cycle notifications seen for it.
     pub lifecycles: u64,
+    /// What the bridge remembers of it.
+    pub bridged: Bridged,
     /// Nobody is attached, but somebody may come back until then.
     pub awaited_until: Option<Instant>,
 }
@@ -114,6 +131,7 @@ impl Sessions {
             questions: Questions::default(),
             confirmed: false,
             lifecycles: 0,
+            bridged: Bridged::default(),
             awaited_until: None,
         }));
         self.by_id.insert(id.into(), key);
@@ -125,7 +143,7 @@ impl Sessions {
         if let Some(session) = self.slab.get_mut(key.0) {
             match session.attached.iter_mut().find(|a| a.client == client) {
                 Some(attachment) => attachment.provisional &= provisional,
-                None => session.attached.push(Attachment { client, tools: Vec::new(), hooks: false, provisional }),
+                None => session.attached.push(Attachment { client, tools: Vec::new(), hooks: false, refuses: false, provisional }),
             }
             session.confirmed |= !provisional;
             session.awaited_until = None;

@@ -10,5 +10,5 @@ pub mod write;
 pub use frame::{FrameCodec, FrameError, FrameLimits};
 pub use message::{Kind, Message, MessageError};
 pub use out::{Edits, OutQueue};
-pub use scan::{Span, Wanted};
+pub use scan::{Span, Wanted, remove_member};
 pub use table::RequestTable;

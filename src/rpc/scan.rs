@@ -54,6 +54,29 @@ pub enum ScanError {
     Duplicate(&'static str),
 }
 
+/// The whole member of an object whose value stands at `value`, with the comma that goes with it: what to cut
+/// out so that the object stays one. The text must have been accepted by [`scan`].
+pub fn remove_member(text: &[u8], value: Span) -> Span {
+    let blank = |at: &usize| matches!(text[*at], b' ' | b'\n' | b'\r' | b'\t');
+    let mut start = value.start as usize;
+    let mut back = |until: u8| {
+        while start > 0 && text[start - 1] != until {
+            start -= 1;
+        }
+        start -= 1;
+    };
+    back(b':');
+    back(b'"');
+    back(b'"');
+    let before = (0..start).rev().find(|at| !blank(at)).unwrap_or(0);
+    let after = (value.end as usize..text.len()).find(|at| !blank(at)).unwrap_or(text.len());
+    match text.get(after) {
+        Some(b',') => Span { start: start as u32, end: after as u32 + 1 },
+        _ if text[before] == b',' => Span { start: before as u32, end: value.end },
+        _ => Span { start: start as u32, end: value.end },
+    }
+}
+
 /// Checks `text` and fills `spans` for the keys in `wanted`.
 pub fn scan(text: &[u8], wanted: &'static [Wanted], max_depth: usize, spans: &mut [Span]) -> Result<(), ScanError> {
     std::str::from_utf8(text).map_err(|_| ScanError::Utf8)?;

@@ -4,7 +4,7 @@ use crate::routing::ports::Ports;
 
 fn question() -> Question {
     let event = Message::read(bytes::Bytes::from_static(br#"{"method":"session.event"}"#), &ROUTED, 8).unwrap();
-    Question { lane: Ports::default().open(()), event, child: None, seen: Vec::new(), deadline: None }
+    Question { lane: Ports::default().open(()), event, stands_for: None, child: None, seen: Vec::new() }
 }
 
 #[test]

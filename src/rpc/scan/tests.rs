@@ -26,6 +26,19 @@ fn a_wanted_key_may_not_come_twice_in_any_spelling() {
 }
 
 #[test]
+fn a_member_is_cut_out_with_its_comma() {
+    for text in [r#"{"id":1}"#, r#"{ "id" : 1 , "x":2}"#, r#"{"x":2, "id": 1}"#, r#"{"x":2,"id":1,"y":3}"#] {
+        let mut spans = [Span::default(); 3];
+        scan(text.as_bytes(), &WANTED, 128, &mut spans).unwrap();
+        let cut = remove_member(text.as_bytes(), spans[0]);
+        let left = [&text[..cut.start as usize], &text[cut.end as usize..]].concat();
+        let mut expected: serde_json::Value = serde_json::from_str(text).unwrap();
+        expected.as_object_mut().unwrap().remove("id");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&left).unwrap(), expected, "{text}");
+    }
+}
+
+#[test]
 fn depth_is_limited() {
     let nested = |n: usize| "[".repeat(n) + &"]".repeat(n);
     assert!(spans(&nested(128)).is_ok());

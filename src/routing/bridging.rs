@@ -1,0 +1,325 @@
+//! Where routing and the bridge meet: a client and a runtime that speak different protocols, on one session
+//! perhaps together with others that do not.
+
+use super::lane::After;
+use super::lineage::ChildKey;
+use super::pending::{Ask, Asked, Question, Standing};
+use super::ports::PortId;
+use super::resolve::Resolved;
+use super::router::Router;
+use super::sessions::SessionKey;
+use crate::bridge::{drift, tables, v2_client, v3_client};
+use crate::protocol::fields::*;
+use crate::protocol::{V2, V3, names};
+use crate::rpc::message::RESULT;
+use crate::rpc::{Edits, Message, remove_member, write};
+use bytes::Bytes;
+use serde_json::Value;
+
+/// What stands between a client and a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bridge {
+    /// Nothing: they speak the same.
+    None,
+    /// A protocol 2 client, a protocol 3 runtime.
+    V2Client,
+    /// A protocol 3 client, a protocol 2 runtime.
+    V3Client,
+}
+
+impl Router {
+    /// What stands between this client and this lane. A client that has not said speaks what its runtime does.
+    pub(super) fn bridge(&self, client: PortId, lane: PortId) -> Bridge {
+        let Some(runtime) = self.lane(lane).map(|l| l.protocol) else { return Bridge::None };
+        match self.client(client).and_then(|c| c.protocol).unwrap_or(runtime) {
+            V2 if runtime >= V3 => Bridge::V2Client,
+            V3.. if runtime < V3 => Bridge::V3Client,
+            _ => Bridge::None,
+        }
+    }
+
+    /// `ping` and `status.get`: a client is told the protocol that it speaks, and the time as it knows it.
+    pub(super) fn versioned_request(&mut self, id: PortId, lane: PortId, message: &Message) {
+        let protocol = self.client(id).and_then(|c| c.protocol);
+        let early = self.lane(lane).is_some_and(|l| l.is_early_v3());
+        match protocol {
+            Some(protocol) if early || self.bridge(id, lane) != Bridge::None => self.forward(id, lane, message, After::Versioned(protocol)),
+            _ => self.forward(id, lane, message, After::Nothing),
+        }
+    }
+
+    /// A protocol 2 runtime knows no detach: destroy is what its last client's leaving means.
+    pub(super) fn detach(&mut self, id: PortId, lane: PortId, message: &Message) {
+        if self.bridge(id, lane) != Bridge::V3Client {
+            return self.session_request(id, lane, message, |key, _| After::Detach(key));
+        }
+        match self.attached(id, message) {
+            Err(why) => self.refuse(id, message, &why),
+            Ok(Some(key)) if self.sessions.get(key).is_some_and(|s| s.attached.len() > 1) => {
+                self.answer(id, message, b"{\"success\":true}");
+                self.sessions.detach(key, id);
+            }
+            Ok(Some(key)) => self.forward_as(id, lane, message, names::SESSION_DESTROY, message.params(), After::Detach(key)),
+            Ok(None) => self.forward(id, lane, message, After::Nothing),
+        }
+    }
+
+    /// A protocol 2 client stops with destroy; while others are attached, that means its own leaving.
+    pub(super) fn destroy(&mut self, id: PortId, lane: PortId, message: &Message) {
+        let shared = self.attached(id, message).ok().flatten().filter(|key| self.sessions.get(*key).is_some_and(|s| s.attached.len() > 1));
+        match shared {
+            Some(key) if self.bridge(id, lane) == Bridge::V2Client => {
+                self.forward_as(id, lane, message, names::SESSION_DETACH, message.params(), After::Detach(key));
+            }
+            _ => self.session_request(id, lane, message, After::End),
+        }
+    }
+
+    /// Tells a client a question by event, in the form that it understands.
+    pub(super) fn tell_question(&mut self, client: PortId, lane: PortId, at: Resolved, kind: &str, request: &str, message: &Message) {
+        if self.bridge(client, lane) != Bridge::V2Client {
+            return self.tell(client, at.session, at.child, message);
+        }
+        let Some(session) = self.sessions.get(at.session) else { return };
+        let (method, params) = match kind {
+            names::EXTERNAL_TOOL_REQUESTED => {
+                let tool = message.text(DATA_TOOL_NAME).unwrap_or_default();
+                let registered = session.attachment(client).is_some_and(|a| a.tools.iter().any(|t| **t == *tool));
+                if !registered {
+                    return;
+                }
+                (names::TOOL_CALL, v2_client::tool_call(&session.id, message))
+            }
+            // A hook decided already: there is nothing to ask.
+            names::PERMISSION_REQUESTED if message.raw(DATA_RESOLVED_BY_HOOK) == Some(b"true") => return,
+            names::PERMISSION_REQUESTED => (names::PERMISSION_REQUEST, v2_client::permission_request(&session.id, message)),
+            _ => return,
+        };
+        let Some(state) = self.client_mut(client) else { return };
+        let number = state.asked.open(Asked::Question(at.session, request.into()));
+        self.send(client, &write::request(number, method, &params));
+    }
+
+    /// A protocol 2 client answered what it was asked for a question by event.
+    pub(super) fn answer_event(&mut self, key: SessionKey, request: &str, response: &Message) {
+        let Some(question) = self.sessions.get_mut(key).and_then(|s| s.questions.answer(request)) else {
+            return tracing::debug!("a late answer of a protocol 2 client was ignored");
+        };
+        let session = question.event.text(SESSION_ID).unwrap_or_default();
+        let (method, params) = if question.event.text(EVENT_TYPE).as_deref() == Some(names::EXTERNAL_TOOL_REQUESTED) {
+            (names::HANDLE_TOOL, v2_client::tool_answer(&session, request, response))
+        } else {
+            (names::HANDLE_PERMISSION, v2_client::permission_answer(&session, request, response))
+        };
+        let early = self.lane(question.lane).is_some_and(|l| l.is_early_v3()) && method == names::HANDLE_PERMISSION;
+        let params = match drift::early_decision(&params).filter(|_| early) {
+            Some((span, kind)) => [&params[..span.start], &kind, &params[span.end..]].concat(),
+            None => params,
+        };
+        self.originate(question.lane, method, &params, After::Nothing);
+        self.retire_orphan(question.lane);
+    }
+
+    /// Tells a protocol 2 client an event of a protocol 3 runtime: what it knows, without what it does not.
+    pub(super) fn tell_v2(&mut self, client: PortId, key: SessionKey, kind: &str, child: Option<ChildKey>, message: &Message) {
+        if !tables::is_v2_event(kind) {
+            return;
+        }
+        let hooks = self.sessions.get(key).and_then(|s| s.attachment(client)).is_some_and(|a| a.hooks);
+        if child.is_none() && hooks {
+            self.boundary_hooks(client, key, kind, message);
+        }
+        let Some(session) = self.sessions.get(key) else { return };
+        let id = write::quote(&session.id);
+        let mut edits = Edits::new();
+        if message.raw(SESSION_ID) != Some(&id) {
+            edits.replace(message.span(SESSION_ID), &id);
+        }
+        for slot in [AGENT_ID, PARENT_AGENT_ID] {
+            if message.raw(slot).is_some() {
+                edits.replace(remove_member(message.body(), message.span(slot)), b"");
+            }
+        }
+        self.send_edited(client, message, &edits);
+    }
+
+    /// Protocol 2 runs `sessionStart` and `sessionEnd` with every prompt, protocol 3 once: what the runtime
+    /// leaves out is run by us.
+    fn boundary_hooks(&mut self, client: PortId, key: SessionKey, kind: &str, message: &Message) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let id = session.id.to_string();
+        let params = match kind {
+            "user.message" => {
+                session.bridged.ended = false;
+                if !session.bridged.started {
+                    return;
+                }
+                let prompt: Value = message.raw(DATA).and_then(|d| serde_json::from_slice(d).ok()).unwrap_or_default();
+                v2_client::boundary_hook(&id, "sessionStart", ("initialPrompt", prompt["content"].as_str().unwrap_or_default()))
+            }
+            "session.idle" if !session.bridged.ended => {
+                session.bridged.ended = true;
+                v2_client::boundary_hook(&id, "sessionEnd", ("reason", "complete"))
+            }
+            _ => return,
+        };
+        let Some(state) = self.client_mut(client) else { return };
+        let number = state.asked.open(Asked::Courtesy);
+        self.send(client, &write::request(number, names::HOOKS_INVOKE, &params));
+    }
+
+    /// Puts a hook to a client in the form that it knows; a hook that it would not be asked is no opinion.
+    pub(super) fn put_hook(&mut self, key: usize, client: PortId, bridge: Bridge) {
+        let Some(ask) = self.asks.get(key) else { return };
+        let (lane, params) = (ask.lane, ask.request.params());
+        let hook: Value = serde_json::from_slice(params).unwrap_or_default();
+        let hook = hook["hookType"].as_str().unwrap_or_default();
+        let early = self.lane(lane).is_some_and(|l| l.is_early_v3());
+        let translated = match bridge {
+            Bridge::None if early => Some(drift::hook_params(params)),
+            Bridge::None => return self.put_request(key, client),
+            Bridge::V2Client => v2_client::hook_params(params),
+            Bridge::V3Client => Some(v3_client::hook_params(params)),
+        };
+        let mut session = ask.session.and_then(|s| self.sessions.get_mut(s));
+        let unwanted = match (hook, &mut session) {
+            ("sessionStart", Some(s)) => std::mem::replace(&mut s.bridged.started, true) && bridge == Bridge::V3Client,
+            ("sessionEnd", Some(s)) => std::mem::replace(&mut s.bridged.ended, true),
+            _ => false,
+        };
+        let Some(params) = translated.filter(|_| !unwanted) else {
+            let Some(ask) = self.take_ask(key) else { return };
+            return self.send(lane, &write::result(ask.request.id(), b"{}"));
+        };
+        let Some(state) = self.client_mut(client) else { return };
+        let number = state.asked.open(Asked::Ask(key));
+        if let Some(ask) = self.asks.get_mut(key) {
+            ask.asked = Some((client, number));
+        }
+        self.send(client, &write::request(number, names::HOOKS_INVOKE, &params));
+    }
+
+    /// The answer to a hook that crossed the bridge.
+    pub(super) fn answer_hook(&mut self, client: PortId, ask: &Ask, response: &Message) {
+        let Some(result) = response.raw(RESULT) else { return self.send_with_id(ask.lane, response, ask.request.id()) };
+        if self.bridge(client, ask.lane) == Bridge::V2Client {
+            return self.send(ask.lane, &write::result(ask.request.id(), &v2_client::hook_result(result)));
+        }
+        // A protocol 2 runtime asks for permission all the same; we remember what the hook said.
+        let output: Value = serde_json::from_slice(result).unwrap_or_default();
+        let asked: Value = serde_json::from_slice(ask.request.params()).unwrap_or_default();
+        if output["output"]["permissionDecision"] == "allow"
+            && let (Some(tool), Some(session)) = (asked["input"]["toolName"].as_str(), ask.session.and_then(|s| self.sessions.get_mut(s)))
+        {
+            session.bridged.allowed.push(tool.to_owned());
+        }
+        self.send_with_id(ask.lane, response, ask.request.id());
+    }
+
+    /// A protocol 2 runtime's question that goes to a protocol 2 client is shown to the protocol 3 clients of
+    /// the session as well: they see every question of it, and the first answer counts.
+    pub(super) fn show_to_v3(&mut self, key: usize, asked: PortId) {
+        let Some(ask) = self.asks.get(key) else { return };
+        let shown = matches!(&*ask.request.method(), names::TOOL_CALL | names::PERMISSION_REQUEST);
+        let attached = ask.session.and_then(|s| self.sessions.get(s)).map(|s| s.attached.as_slice()).unwrap_or_default();
+        if shown && self.bridge(asked, ask.lane) == Bridge::None && attached.iter().any(|a| self.bridge(a.client, ask.lane) == Bridge::V3Client) {
+            self.show_as_event(key);
+        }
+    }
+
+    /// Shows a protocol 2 runtime's question to the session's protocol 3 clients as an event.
+    pub(super) fn show_as_event(&mut self, key: usize) {
+        let Some(ask) = self.asks.get(key) else { return };
+        if ask.shown_as.is_some() {
+            return;
+        }
+        let (Some(session_key), lane, call) = (ask.session, ask.lane, ask.request.clone()) else { return self.unanswerable(key) };
+        let is_tool = *call.method() == *names::TOOL_CALL;
+        if !is_tool && let Some(kind) = self.decided(session_key, &call) {
+            self.take_ask(key);
+            return self.send(lane, &write::result(call.id(), &v3_client::permission_result(kind)));
+        }
+        let Some(session) = self.sessions.get(session_key) else { return self.unanswerable(key) };
+        let request = uuid::Uuid::new_v4().to_string();
+        let make = if is_tool { v3_client::tool_requested } else { v3_client::permission_requested };
+        let body = Bytes::from(make(&session.id, &request, &call));
+        let Ok(event) = Message::read(body, &ROUTED, usize::MAX) else { return self.unanswerable(key) };
+        let child = self.child_of_call(session_key, &call);
+        let clients: Vec<PortId> = session.attached.iter().map(|a| a.client).filter(|c| self.bridge(*c, lane) == Bridge::V3Client).collect();
+        let question = Question { lane, event: event.clone(), stands_for: Some(key), child, seen: clients.clone() };
+        if let Some(session) = self.sessions.get_mut(session_key) {
+            session.questions.ask(&request, question);
+        }
+        self.asks[key].shown_as = Some(request.into());
+        for client in clients {
+            self.tell(client, session_key, child, &event);
+        }
+    }
+
+    /// A permission that needs no asking: approved for the session, allowed by a hook, or refused because the
+    /// client answers none.
+    fn decided(&mut self, key: SessionKey, asked: &Message) -> Option<&'static str> {
+        let raw = asked.raw(PERMISSION)?;
+        let session = self.sessions.get_mut(key)?;
+        if v3_client::subject(raw).is_some_and(|subject| session.bridged.approved.contains(&subject)) {
+            return Some(tables::APPROVED);
+        }
+        let permission: Value = serde_json::from_slice(raw).unwrap_or_default();
+        let allowed = session.bridged.allowed.iter().position(|tool| tables::covers(tool, &permission));
+        if let Some(at) = allowed {
+            session.bridged.allowed.remove(at);
+            return Some(tables::APPROVED);
+        }
+        session.attached.iter().all(|a| a.refuses).then_some(tables::DENIED_UNASKED)
+    }
+
+    fn child_of_call(&self, key: SessionKey, call: &Message) -> Option<ChildKey> {
+        let name = call.text(SESSION_ID)?;
+        let named = self.resolve(&name).ok().and_then(|at| at.child);
+        named.or_else(|| self.sessions.get(key)?.family.by_call(&call.text(TOOL_CALL_ID)?))
+    }
+
+    /// A protocol 3 client answered a question that stands for a protocol 2 runtime's request.
+    pub(super) fn answer_request(&mut self, client: PortId, key: SessionKey, request: &str, question: Question, message: &Message) {
+        let kind = question.event.text(EVENT_TYPE).unwrap_or_default();
+        let Some(ask) = question.stands_for.and_then(|k| self.take_ask(k)) else {
+            return self.answer(client, message, b"{\"success\":false}");
+        };
+        let mut decided = None;
+        let result = if kind == names::EXTERNAL_TOOL_REQUESTED {
+            v3_client::tool_result(message.params())
+        } else {
+            let decision = v3_client::decision(message.params());
+            if decision.kind == tables::APPROVE_FOR_SESSION
+                && let (Some(session), Some(subject)) = (self.sessions.get_mut(key), ask.request.raw(PERMISSION).and_then(v3_client::subject))
+            {
+                session.bridged.approved.insert(subject);
+            }
+            let result = v3_client::permission_result(&decision.kind);
+            decided = Some(decision.kind);
+            result
+        };
+        self.send(ask.lane, &write::result(ask.request.id(), &result));
+        self.answer(client, message, b"{\"success\":true}");
+        self.tell_completed(key, &question, request, decided.as_deref());
+        self.retire_orphan(ask.lane);
+    }
+
+    /// A question by request is answered or given up: the event that stood for it is closed.
+    pub(super) fn close_shown(&mut self, ask: &Ask) {
+        let (Some(request), Some(key)) = (&ask.shown_as, ask.session) else { return };
+        if let Some(question) = self.sessions.get_mut(key).and_then(|s| s.questions.answer(request)) {
+            self.tell_completed(key, &question, request, None);
+        }
+    }
+
+    fn tell_completed(&mut self, key: SessionKey, question: &Question, request: &str, decided: Option<&str>) {
+        let Some(session) = self.sessions.get(key) else { return };
+        debug_assert_ne!(session.questions.standing(request), Standing::Open);
+        let requested = question.event.text(EVENT_TYPE).unwrap_or_default();
+        let body = v3_client::completed(&session.id, &requested, request, decided);
+        for client in &question.seen {
+            self.send(*client, &body);
+        }
+    }
+}
