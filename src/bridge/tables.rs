@@ -20,9 +20,11 @@ pub const APPROVED: &str = "approved";
 /// Protocol 3's approval that is to last.
 pub const APPROVE_FOR_SESSION: &str = "approve-for-session";
 
-/// A protocol 2 decision in protocol 3's words.
+/// A protocol 2 decision in protocol 3's words. Protocol 3's own words are taken as they are: SDK 0.3.0 speaks
+/// protocol 2 with them.
 pub fn decision_to_v3(kind: &str) -> &'static str {
-    DECISIONS.iter().find(|(two, _)| *two == kind).map_or(NOT_AVAILABLE, |(_, three)| three)
+    let own = DECISIONS.iter().find(|(_, three)| *three == kind);
+    DECISIONS.iter().find(|(two, _)| *two == kind).or(own).map_or(NOT_AVAILABLE, |(_, three)| three)
 }
 
 /// A protocol 3 decision in protocol 2's words. Protocol 2's own words are taken as they are: CLIs 1.0.20 and
@@ -111,6 +113,14 @@ const V2_EVENTS: [&str; 46] = [
     "user.message",
 ];
 
+/// The parts of a tool's result that protocol 2 SDKs know.
+const V2_CONTENTS: [&str; 6] = ["text", "terminal", "image", "audio", "resource", "resource_link"];
+
+/// Whether a protocol 2 client knows this part of a tool's result.
+pub fn is_v2_content(kind: &str) -> bool {
+    V2_CONTENTS.contains(&kind)
+}
+
 /// Whether a protocol 2 client knows this event type.
 pub fn is_v2_event(kind: &str) -> bool {
     V2_EVENTS.contains(&kind)
@@ -124,6 +134,7 @@ mod tests {
     fn every_decision_has_its_counterpart() {
         assert_eq!(["approved", "denied-interactively-by-user", "denied-by-rules", "denied-by-content-exclusion-policy", DENIED_UNASKED, "nonsense"].map(decision_to_v3),
             ["approve-once", "reject", NOT_AVAILABLE, NOT_AVAILABLE, NOT_AVAILABLE, NOT_AVAILABLE]);
+        assert_eq!(["approve-once", "approve-for-session", "reject"].map(decision_to_v3), ["approve-once", "approve-for-session", "reject"]);
         assert_eq!(["approve-once", "approve-for-session", "reject", "user-not-available", "approved", "denied-by-rules", "nonsense"].map(decision_to_v2),
             ["approved", "approved", "denied-interactively-by-user", DENIED_UNASKED, "approved", "denied-by-rules", DENIED_UNASKED]);
     }

@@ -89,6 +89,25 @@ pub fn hook_result(result: &[u8]) -> Vec<u8> {
     write::json(&result)
 }
 
+/// The data of `tool.execution_complete` without the parts of the result that protocol 2 does not know (the
+/// `shell_exit` of CLI 1.0.102); `None` when it has none.
+pub fn known_contents(data: &[u8]) -> Option<Vec<u8>> {
+    let mut data: Value = serde_json::from_slice(data).ok()?;
+    let contents = data.get_mut("result")?.get_mut("contents")?.as_array_mut()?;
+    let before = contents.len();
+    contents.retain(|part| part["type"].as_str().is_some_and(tables::is_v2_content));
+    (contents.len() < before).then(|| write::json(&data))
+}
+
+/// Params of `session.send` without members that are null: Python 0.1.30 writes them out, and CLIs 1.0.20 and
+/// 1.0.57 store a null they cannot read again.
+pub fn without_nulls(params: &[u8]) -> Option<Vec<u8>> {
+    let mut params: Map<String, Value> = serde_json::from_slice(params).ok()?;
+    let before = params.len();
+    params.retain(|_, value| !value.is_null());
+    (params.len() < before).then(|| write::json(&params))
+}
+
 /// A hook that protocol 2 runs with every prompt and this runtime does not.
 pub fn boundary_hook(session: &str, hook: &str, extra: (&str, &str)) -> Vec<u8> {
     let input = json!({"sessionId": session, "timestamp": super::time::now_millis(), "cwd": "", extra.0: extra.1});

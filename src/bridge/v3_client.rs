@@ -55,7 +55,7 @@ pub fn tool_result(params: &[u8]) -> Vec<u8> {
 /// The event for a `permission.request`.
 pub fn permission_requested(session: &str, request: &str, asked: &Message) -> Vec<u8> {
     let raw = asked.raw(PERMISSION).unwrap_or(b"{}");
-    let data = [b"{\"requestId\":", &write::quote(request)[..], b",\"permissionRequest\":", raw, b",\"promptRequest\":", raw, b"}"].concat();
+    let data = [b"{\"requestId\":", &write::quote(request)[..], b",\"permissionRequest\":", raw, b"}"].concat();
     event(session, names::PERMISSION_REQUESTED, &data)
 }
 
@@ -66,8 +66,20 @@ pub fn decision(params: &[u8]) -> Decision {
 }
 
 /// The result of a `permission.request` for a decision in either version's words.
-pub fn permission_result(kind: &str) -> Vec<u8> {
-    write::json(&json!({"result": {"kind": tables::decision_to_v2(kind)}}))
+pub fn permission_result(decision: &Decision) -> Vec<u8> {
+    let result = Decision { kind: tables::decision_to_v2(&decision.kind).into(), feedback: decision.feedback.clone() };
+    write::json(&json!({"result": result}))
+}
+
+/// The result of a `permission.request` from a client that speaks protocol 2 with protocol 3's words (SDK 0.3.0),
+/// in words that a protocol 2 runtime knows; `None` when they are that already.
+pub fn plain_permission_result(result: &[u8]) -> Option<Vec<u8>> {
+    #[derive(serde::Deserialize)]
+    struct Answer {
+        result: Decision,
+    }
+    let decision = serde_json::from_slice::<Answer>(result).ok()?.result;
+    (tables::decision_to_v2(&decision.kind) != decision.kind).then(|| permission_result(&decision))
 }
 
 /// The event that closes a question: `external_tool.completed` or `permission.completed`.

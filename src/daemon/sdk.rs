@@ -8,7 +8,11 @@ use crate::runtime::{Dialler, RuntimeSpec};
 use crate::transport::{listen, stdio};
 use std::io::{Result, Write};
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::task::spawn_local;
+
+/// How long an SDK that asked for a shutdown has to end us itself.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// How the SDK wants to reach us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +42,15 @@ pub async fn serve_sdk(front: SdkFront, config: &Config, runtime: RuntimeSpec, s
         SdkFront::Stdio => {
             let door = Door { principal: Principal::new("stdio"), token: None };
             let serving = hub.clone().serve(stdio::stdio()?, door);
+            tokio::pin!(serving);
             tokio::select! {
-                () = serving => {}
-                () = hub.exit.notified() => {}
+                () = &mut serving => {}
                 ended = told_to_end() => ended?,
+                // SDKs end us themselves when `runtime.shutdown` is answered, and the Go SDK takes it for an
+                // error when we are faster.
+                () = hub.exit.notified() => {
+                    let _ = tokio::time::timeout(PATIENCE, async { tokio::select! { () = &mut serving => {} _ = told_to_end() => {} } }).await;
+                }
             }
         }
         SdkFront::Port(port) => {

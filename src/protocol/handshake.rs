@@ -25,7 +25,8 @@ pub struct ConnectResult {
     pub protocol_version: u32,
     /// The runtime's version.
     pub version: String,
-    /// Task kinds that the runtime has.
+    /// Task kinds that the runtime has; CLI 1.0.57 does not tell.
+    #[serde(default)]
     pub task_kinds: Vec<String>,
 }
 

@@ -10,6 +10,8 @@ pub const STATUS_GET: &str = "status.get";
 pub const SESSION_CREATE: &str = "session.create";
 /// Attaches to a session that exists.
 pub const SESSION_RESUME: &str = "session.resume";
+/// Sends a prompt.
+pub const SESSION_SEND: &str = "session.send";
 /// Removes a session from disk.
 pub const SESSION_DELETE: &str = "session.delete";
 /// Ends a session for everyone.
@@ -59,6 +61,10 @@ pub const SUBAGENT_FAILED: &str = "subagent.failed";
 pub const TOOL_EXECUTION_START: &str = "tool.execution_start";
 /// A tool ended.
 pub const TOOL_EXECUTION_COMPLETE: &str = "tool.execution_complete";
+/// A prompt begins.
+pub const USER_MESSAGE: &str = "user.message";
+/// A turn ended.
+pub const SESSION_IDLE: &str = "session.idle";
 /// A model's answer; lists the calls it is about to make.
 pub const ASSISTANT_MESSAGE: &str = "assistant.message";
 /// Protocol 3's `tool.call`.

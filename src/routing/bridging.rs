@@ -1,7 +1,7 @@
 //! Where routing and the bridge meet: a client and a runtime that speak different protocols, on one session
 //! perhaps together with others that do not.
 
-use super::lane::After;
+use super::lane::{After, Sent};
 use super::lineage::ChildKey;
 use super::pending::{Ask, Asked, Question, Standing};
 use super::ports::PortId;
@@ -10,11 +10,15 @@ use super::router::Router;
 use super::sessions::SessionKey;
 use crate::bridge::{drift, tables, v2_client, v3_client};
 use crate::protocol::fields::*;
+use crate::protocol::questions::Decision;
 use crate::protocol::{V2, V3, names};
 use crate::rpc::message::RESULT;
 use crate::rpc::{Edits, Message, remove_member, write};
 use bytes::Bytes;
 use serde_json::Value;
+
+/// How many prompts of a session may wait to show up.
+const PROMPTS: usize = 64;
 
 /// What stands between a client and a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,13 +52,12 @@ impl Router {
         }
     }
 
-    /// A protocol 2 runtime knows no detach: destroy is what its last client's leaving means.
+    /// Leaving what one is not attached to succeeds, as it does with every runtime: the Go SDK detaches again
+    /// when it stops. A protocol 2 runtime knows no detach: destroy is what its last client's leaving means.
     pub(super) fn detach(&mut self, id: PortId, lane: PortId, message: &Message) {
-        if self.bridge(id, lane) != Bridge::V3Client {
-            return self.session_request(id, lane, message, |key, _| After::Detach(key));
-        }
         match self.attached(id, message) {
-            Err(why) => self.refuse(id, message, &why),
+            Err(_) => self.answer(id, message, b"{\"success\":true}"),
+            Ok(Some(key)) if self.bridge(id, lane) != Bridge::V3Client => self.forward(id, lane, message, After::Detach(key)),
             Ok(Some(key)) if self.sessions.get(key).is_some_and(|s| s.attached.len() > 1) => {
                 self.answer(id, message, b"{\"success\":true}");
                 self.sessions.detach(key, id);
@@ -66,13 +69,63 @@ impl Router {
 
     /// A protocol 2 client stops with destroy; while others are attached, that means its own leaving.
     pub(super) fn destroy(&mut self, id: PortId, lane: PortId, message: &Message) {
-        let shared = self.attached(id, message).ok().flatten().filter(|key| self.sessions.get(*key).is_some_and(|s| s.attached.len() > 1));
-        match shared {
-            Some(key) if self.bridge(id, lane) == Bridge::V2Client => {
+        let shared = |key: &SessionKey| self.sessions.get(*key).is_some_and(|s| s.attached.len() > 1);
+        match self.attached(id, message) {
+            // As every runtime answers; SDKs destroy again when they stop.
+            Err(_) => self.answer(id, message, b"{\"success\":false}"),
+            Ok(Some(key)) if shared(&key) && self.bridge(id, lane) == Bridge::V2Client => {
                 self.forward_as(id, lane, message, names::SESSION_DETACH, message.params(), After::Detach(key));
             }
-            _ => self.session_request(id, lane, message, After::End),
+            Ok(_) => self.session_request(id, lane, message, After::End),
         }
+    }
+
+    /// CLIs before 1.0.85 speak protocol 3 and know no detach either.
+    pub(super) fn detach_without_detach(&mut self, client: PortId, lane: PortId, key: SessionKey, id: Box<[u8]>) {
+        let Some(session) = self.sessions.get(key) else { return };
+        if session.attached.len() > 1 {
+            self.send(client, &write::result(&id, b"{\"success\":true}"));
+            return self.sessions.detach(key, client);
+        }
+        let params = [b"{\"sessionId\":", &write::quote(&session.id)[..], b"}"].concat();
+        let Some(state) = self.lane_mut(lane) else { return };
+        let number = state.sent.open(Sent { client: Some((client, id)), after: After::Detach(key) });
+        self.send(lane, &write::request(number, names::SESSION_DESTROY, &params));
+    }
+
+    /// Sends a prompt, and remembers the id that it is given.
+    pub(super) fn send_prompt(&mut self, id: PortId, lane: PortId, message: &Message) {
+        match self.attached(id, message) {
+            Err(why) => self.refuse(id, message, &why),
+            Ok(key) => {
+                let after = key.map_or(After::Nothing, After::Prompt);
+                match v2_client::without_nulls(message.params()).filter(|_| self.bridge(id, lane) == Bridge::V2Client) {
+                    Some(params) => self.forward_as(id, lane, message, names::SESSION_SEND, &params, after),
+                    None => self.forward(id, lane, message, after),
+                }
+            }
+        }
+    }
+
+    pub(super) fn note_prompt(&mut self, key: SessionKey, answer: &Message) {
+        let sent: Value = answer.raw(RESULT).and_then(|r| serde_json::from_slice(r).ok()).unwrap_or_default();
+        if let (Some(id), Some(session)) = (sent["messageId"].as_str(), self.sessions.get_mut(key)) {
+            session.bridged.prompts.push_back(id.to_owned());
+            if session.bridged.prompts.len() > PROMPTS {
+                session.bridged.prompts.pop_front();
+            }
+        }
+    }
+
+    /// A prompt that the runtime does not name is named after the oldest that was sent.
+    pub(super) fn identify_prompt(&mut self, key: SessionKey, message: &Message) -> Option<Message> {
+        let prompts = &mut self.sessions.get_mut(key)?.bridged.prompts;
+        let data = drift::with_message_id(message.raw(DATA)?, prompts.front()?);
+        prompts.pop_front();
+        let data = data?;
+        let mut edits = Edits::new();
+        edits.replace(message.span(DATA), &data);
+        Message::read(edits.apply(message.body()).into(), &ROUTED, usize::MAX).ok()
     }
 
     /// Tells a client a question by event, in the form that it understands.
@@ -135,85 +188,16 @@ impl Router {
         if message.raw(SESSION_ID) != Some(&id) {
             edits.replace(message.span(SESSION_ID), &id);
         }
+        let contents = if kind == names::TOOL_EXECUTION_COMPLETE { message.raw(DATA).and_then(v2_client::known_contents) } else { None };
+        if let Some(data) = &contents {
+            edits.replace(message.span(DATA), data);
+        }
         for slot in [AGENT_ID, PARENT_AGENT_ID] {
             if message.raw(slot).is_some() {
                 edits.replace(remove_member(message.body(), message.span(slot)), b"");
             }
         }
         self.send_edited(client, message, &edits);
-    }
-
-    /// Protocol 2 runs `sessionStart` and `sessionEnd` with every prompt, protocol 3 once: what the runtime
-    /// leaves out is run by us.
-    fn boundary_hooks(&mut self, client: PortId, key: SessionKey, kind: &str, message: &Message) {
-        let Some(session) = self.sessions.get_mut(key) else { return };
-        let id = session.id.to_string();
-        let params = match kind {
-            "user.message" => {
-                session.bridged.ended = false;
-                if !session.bridged.started {
-                    return;
-                }
-                let prompt: Value = message.raw(DATA).and_then(|d| serde_json::from_slice(d).ok()).unwrap_or_default();
-                v2_client::boundary_hook(&id, "sessionStart", ("initialPrompt", prompt["content"].as_str().unwrap_or_default()))
-            }
-            "session.idle" if !session.bridged.ended => {
-                session.bridged.ended = true;
-                v2_client::boundary_hook(&id, "sessionEnd", ("reason", "complete"))
-            }
-            _ => return,
-        };
-        let Some(state) = self.client_mut(client) else { return };
-        let number = state.asked.open(Asked::Courtesy);
-        self.send(client, &write::request(number, names::HOOKS_INVOKE, &params));
-    }
-
-    /// Puts a hook to a client in the form that it knows; a hook that it would not be asked is no opinion.
-    pub(super) fn put_hook(&mut self, key: usize, client: PortId, bridge: Bridge) {
-        let Some(ask) = self.asks.get(key) else { return };
-        let (lane, params) = (ask.lane, ask.request.params());
-        let hook: Value = serde_json::from_slice(params).unwrap_or_default();
-        let hook = hook["hookType"].as_str().unwrap_or_default();
-        let early = self.lane(lane).is_some_and(|l| l.is_early_v3());
-        let translated = match bridge {
-            Bridge::None if early => Some(drift::hook_params(params)),
-            Bridge::None => return self.put_request(key, client),
-            Bridge::V2Client => v2_client::hook_params(params),
-            Bridge::V3Client => Some(v3_client::hook_params(params)),
-        };
-        let mut session = ask.session.and_then(|s| self.sessions.get_mut(s));
-        let unwanted = match (hook, &mut session) {
-            ("sessionStart", Some(s)) => std::mem::replace(&mut s.bridged.started, true) && bridge == Bridge::V3Client,
-            ("sessionEnd", Some(s)) => std::mem::replace(&mut s.bridged.ended, true),
-            _ => false,
-        };
-        let Some(params) = translated.filter(|_| !unwanted) else {
-            let Some(ask) = self.take_ask(key) else { return };
-            return self.send(lane, &write::result(ask.request.id(), b"{}"));
-        };
-        let Some(state) = self.client_mut(client) else { return };
-        let number = state.asked.open(Asked::Ask(key));
-        if let Some(ask) = self.asks.get_mut(key) {
-            ask.asked = Some((client, number));
-        }
-        self.send(client, &write::request(number, names::HOOKS_INVOKE, &params));
-    }
-
-    /// The answer to a hook that crossed the bridge.
-    pub(super) fn answer_hook(&mut self, client: PortId, ask: &Ask, response: &Message) {
-        let Some(result) = response.raw(RESULT) else { return self.send_with_id(ask.lane, response, ask.request.id()) };
-        if self.bridge(client, ask.lane) == Bridge::V2Client {
-            return self.send(ask.lane, &write::result(ask.request.id(), &v2_client::hook_result(result)));
-        }
-        // A protocol 2 runtime asks for permission all the same; we remember what the hook said.
-        let output: Value = serde_json::from_slice(result).unwrap_or_default();
-        let asked: Value = serde_json::from_slice(ask.request.params()).unwrap_or_default();
-        if output["output"]["permissionDecision"] == "allow"
-            && let (Some(tool), Some(session)) = (asked["input"]["toolName"].as_str(), ask.session.and_then(|s| self.sessions.get_mut(s)))
-        {
-            session.bridged.allowed.push(tool.to_owned());
-        }
-        self.send_with_id(ask.lane, response, ask.request.id());
     }
 
     /// A protocol 2 runtime's question that goes to a protocol 2 client is shown to the protocol 3 clients of
@@ -237,7 +221,8 @@ impl Router {
         let is_tool = *call.method() == *names::TOOL_CALL;
         if !is_tool && let Some(kind) = self.decided(session_key, &call) {
             self.take_ask(key);
-            return self.send(lane, &write::result(call.id(), &v3_client::permission_result(kind)));
+            let decision = Decision { kind: kind.into(), feedback: None };
+            return self.send(lane, &write::result(call.id(), &v3_client::permission_result(&decision)));
         }
         let Some(session) = self.sessions.get(session_key) else { return self.unanswerable(key) };
         let request = uuid::Uuid::new_v4().to_string();
@@ -276,7 +261,17 @@ impl Router {
     fn child_of_call(&self, key: SessionKey, call: &Message) -> Option<ChildKey> {
         let name = call.text(SESSION_ID)?;
         let named = self.resolve(&name).ok().and_then(|at| at.child);
-        named.or_else(|| self.sessions.get(key)?.family.by_call(&call.text(TOOL_CALL_ID)?))
+        let permission: Value = call.raw(PERMISSION).and_then(|p| serde_json::from_slice(p).ok()).unwrap_or_default();
+        let id = call.text(TOOL_CALL_ID).or_else(|| permission["toolCallId"].as_str().map(Into::into))?;
+        named.or_else(|| self.sessions.get(key)?.family.by_call(&id))
+    }
+
+    /// The answer of a protocol 2 client to a permission that a protocol 2 runtime asks for.
+    pub(super) fn answer_permission(&mut self, ask: &Ask, response: &Message) {
+        match response.raw(RESULT).and_then(v3_client::plain_permission_result) {
+            Some(result) if self.lane(ask.lane).is_some_and(|l| l.protocol == V2) => self.send(ask.lane, &write::result(ask.request.id(), &result)),
+            _ => self.send_with_id(ask.lane, response, ask.request.id()),
+        }
     }
 
     /// A protocol 3 client answered a question that stands for a protocol 2 runtime's request.
@@ -295,7 +290,7 @@ impl Router {
             {
                 session.bridged.approved.insert(subject);
             }
-            let result = v3_client::permission_result(&decision.kind);
+            let result = v3_client::permission_result(&decision);
             decided = Some(decision.kind);
             result
         };

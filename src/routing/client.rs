@@ -93,6 +93,7 @@ impl Router {
             (_, names::RUNTIME_SHUTDOWN) => self.shutdown(id, lane, &message),
             (_, names::SESSION_CREATE | names::SESSION_RESUME) => self.open_session(id, lane, &message),
             (_, opener) if names::OPENERS.contains(&opener) => self.forward(id, lane, &message, After::Open(None, Box::default())),
+            (_, names::SESSION_SEND) => self.send_prompt(id, lane, &message),
             (_, names::SESSION_DETACH) => self.detach(id, lane, &message),
             (_, names::SESSION_DESTROY) => self.destroy(id, lane, &message),
             (_, names::SESSION_DELETE) => self.delete(id, lane, &message),
@@ -262,6 +263,8 @@ impl Router {
                     // The runtime gets the session id that it used itself, which may be the child's.
                     wanted = question.event.raw(SESSION_ID).filter(|raw| message.raw(SESSION_ID) != Some(raw)).unwrap_or_default().to_vec();
                 }
+                // Perhaps from before this daemon started; but never somebody else's under a session of one's own.
+                Standing::Unknown if self.is_asked_elsewhere(id, &request) => return self.answer(id, message, b"{\"success\":false}"),
                 Standing::Unknown => {}
             }
         }
@@ -276,6 +279,11 @@ impl Router {
             edits.replace(Span { start: at + span.start as u32, end: at + span.end as u32 }, kind);
         }
         self.forward_edited(id, lane, message, After::Nothing, edits);
+    }
+
+    /// Whether a session that this client is not attached to waits for this answer.
+    fn is_asked_elsewhere(&self, id: PortId, request: &str) -> bool {
+        self.sessions.iter().any(|(_, s)| s.questions.standing(request) == Standing::Open && !s.is_attached(id))
     }
 
     /// Passes a request on to the runtime under a number of our own.

@@ -61,9 +61,10 @@ impl Router {
             },
         };
         let kind = message.text(EVENT_TYPE).unwrap_or_default();
-        let child = at.child.or_else(|| self.child_of_event(at.session, &kind, message));
+        let stream = at.child;
+        let child = stream.or_else(|| self.child_of_event(at.session, &kind, message));
         let at = Resolved { session: at.session, child };
-        let child = self.learn(at, &kind, message).or(child);
+        let child = self.learn(at, stream, &kind, message).or(child);
         if let (Some(request), true) = (message.text(DATA_REQUEST_ID), kind.ends_with(".requested")) {
             return self.question(lane, Resolved { session: at.session, child }, &kind, &request, message);
         }
@@ -74,6 +75,8 @@ impl Router {
                 return;
             }
         }
+        let with_id = if kind == names::USER_MESSAGE && child.is_none() { self.identify_prompt(at.session, message) } else { None };
+        let message = with_id.as_ref().unwrap_or(message);
         for client in self.audience(lane, at.session) {
             match self.bridge(client, lane) {
                 Bridge::V2Client => self.tell_v2(client, at.session, &kind, child, message),
@@ -114,7 +117,7 @@ impl Router {
     }
 
     /// Takes from an event what it tells of the lineage. Gives the child that `subagent.started` announces.
-    fn learn(&mut self, at: Resolved, kind: &str, message: &Message) -> Option<ChildKey> {
+    fn learn(&mut self, at: Resolved, stream: Option<ChildKey>, kind: &str, message: &Message) -> Option<ChildKey> {
         let session = self.sessions.get_mut(at.session)?;
         match kind {
             names::SUBAGENT_STARTED => {
@@ -126,6 +129,7 @@ impl Router {
                     task_call: data.tool_call_id.as_deref().unwrap_or_default(),
                     agent_name: data.agent_name.as_deref().unwrap_or_default(),
                     parent_agent: data.parent_id.as_deref(),
+                    stream,
                 };
                 return Some(self.lineage.learn(at.session, &mut session.family, told));
             }

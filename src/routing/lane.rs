@@ -61,6 +61,8 @@ pub enum After {
     Nothing,
     /// A session is opened, if it succeeds.
     Open(Option<SessionKey>, Box<Registration>),
+    /// A prompt was sent.
+    Prompt(SessionKey),
     /// The client leaves a session.
     Detach(SessionKey),
     /// A session ends for everyone; with the life-cycle notifications seen before.
@@ -88,7 +90,7 @@ impl LaneState {
         }
     }
 
-    /// CLIs 1.0.20 and 1.0.34: protocol 3 without `connect`.
+    /// CLIs 1.0.20 and 1.0.34: protocol 3 without `connect`, and with some of protocol 2's forms.
     pub fn is_early_v3(&self) -> bool {
         self.protocol >= V3 && self.connect_result.is_none()
     }

@@ -13,7 +13,10 @@ use crate::protocol::questions::{Decision, HandlePendingPermission, HandlePendin
 use crate::protocol::session::Lifecycle;
 use crate::protocol::{V2, names};
 use crate::rpc::write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a lane that is let go has to confirm the last answers that went out by it.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 impl Router {
     /// A session ended for everyone: its children go with it, and those attached hear of it, from us if the
@@ -103,13 +106,23 @@ impl Router {
         }
     }
 
-    /// Closes a lane that nobody needs: at once, or when the last answer that must go out by it has.
+    /// Closes a lane that nobody needs: at once, or when the last answer that must go out by it has, and the
+    /// runtime has said that it got it.
     fn retire(&mut self, id: PortId) {
-        if self.asks.iter().any(|(_, ask)| ask.lane == id) {
-            let until = self.now() + self.settings.grace.unwrap_or_default();
+        let asked = self.asks.iter().any(|(_, ask)| ask.lane == id);
+        let unconfirmed = self.lane(id).is_some_and(|l| !l.sent.is_empty() && l.status == LaneStatus::Ready);
+        if asked || unconfirmed {
+            let wait = if asked { self.settings.grace.unwrap_or_default() } else { Duration::ZERO };
+            let until = self.now() + wait.max(LAST_WORDS);
+            self.orphans.retain(|(orphan, _)| *orphan != id);
             self.orphans.push((id, until));
+            self.deadlines_changed = true;
             return;
         }
+        self.close_lane(id);
+    }
+
+    fn close_lane(&mut self, id: PortId) {
         self.orphans.retain(|(orphan, _)| *orphan != id);
         self.drop_sessions_without_lane(id);
         self.ports.close_after_flush(id);
@@ -167,7 +180,10 @@ impl Router {
     pub fn tick(&mut self, now: Instant) {
         self.now = Some(now);
         let due: Vec<_> = self.sessions.iter().filter(|(_, s)| s.awaited_until.is_some_and(|at| at <= now)).map(|(key, _)| key).collect();
+        // A lane by which an answer goes out now is given time to confirm it.
+        let mut answered = Vec::new();
         for key in due {
+            answered.extend(self.sessions.get(key).into_iter().flat_map(|s| s.questions.open().map(|(_, q)| q.lane)));
             self.give_up(key);
         }
         let late: Vec<_> = self.asks.iter().filter(|(_, ask)| ask.deadline.is_some_and(|at| at <= now)).map(|(key, _)| key).collect();
@@ -176,7 +192,10 @@ impl Router {
         }
         let old: Vec<_> = self.orphans.extract_if(.., |(_, until)| *until <= now).map(|(id, _)| id).collect();
         for lane in old {
-            self.retire(lane);
+            match self.lane(lane).is_some_and(|l| !l.sent.is_empty()) && answered.contains(&lane) {
+                true => self.retire(lane),
+                false => self.close_lane(lane),
+            }
         }
     }
 

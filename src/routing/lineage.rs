@@ -99,6 +99,8 @@ pub struct Announcement<'a> {
     pub agent_name: &'a str,
     /// `data.parentId`, the agent that began it.
     pub parent_agent: Option<&'a str>,
+    /// The child on whose own stream it was announced.
+    pub stream: Option<ChildKey>,
 }
 
 /// All children of all sessions.
@@ -143,6 +145,7 @@ impl Lineage {
         let parent = told
             .parent_agent
             .and_then(|id| family.by_agent(id).or_else(|| self.own(id, root)))
+            .or(told.stream)
             .or_else(|| family.by_call(told.task_call));
         let agent_id = told.agent_id.or(told.remote_session).unwrap_or(told.task_call);
         let key = ChildKey(self.children.insert(Child {

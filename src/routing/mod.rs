@@ -8,6 +8,7 @@ pub mod allowlist;
 mod bridging;
 mod client;
 mod events;
+mod hooks;
 mod lane;
 mod leaving;
 pub mod lineage;

@@ -15,7 +15,7 @@ use crate::protocol::fields::{SESSION_ID, TOOL_NAME};
 use crate::protocol::names;
 use crate::protocol::questions::{ToolCallResult, ToolResult};
 use crate::protocol::session::{SessionOpened, Success};
-use crate::rpc::message::{ID, RESULT};
+use crate::rpc::message::{ERROR, ID, RESULT};
 use crate::rpc::{Edits, Kind, Message, write};
 
 impl Router {
@@ -33,6 +33,7 @@ impl Router {
         let Some(Sent { client, after }) = message.own_id().and_then(|id| self.lane_mut(lane)?.sent.close(id)) else {
             return tracing::debug!("a stray response from the runtime was ignored");
         };
+        self.retire_orphan(lane);
         let Some((client, id)) = client else {
             match after {
                 After::Connected => self.connected(lane, message),
@@ -50,6 +51,11 @@ impl Router {
                     self.ask_again(client, key);
                 }
             }
+            After::Prompt(key) => {
+                self.note_prompt(key, message);
+                self.send_with_id(client, message, &id);
+            }
+            After::Detach(key) if is_unhandled(message) => self.detach_without_detach(client, lane, key, id),
             After::Detach(key) if succeeded(message) => {
                 self.send_with_id(client, message, &id);
                 self.sessions.detach(key, client);
@@ -63,7 +69,11 @@ impl Router {
                 None => self.send_with_id(client, message, &id),
             },
             After::Shutdown => {
-                self.send_with_id(client, message, &id);
+                // CLI 1.0.20 does not know it; we do, and end it ourselves.
+                match is_unhandled(message) {
+                    true => self.send(client, &write::result(&id, b"null")),
+                    false => self.send_with_id(client, message, &id),
+                }
                 self.commands.push(Command::Exit);
             }
             _ => self.send_with_id(client, message, &id),
@@ -240,10 +250,10 @@ impl Router {
         let Some(ask) = ask else {
             return tracing::debug!("a stray or late response from a client was ignored");
         };
-        if *ask.request.method() == *names::HOOKS_INVOKE && self.bridge(client, ask.lane) != Bridge::None {
-            self.answer_hook(client, &ask, message);
-        } else {
-            self.send_with_id(ask.lane, message, ask.request.id());
+        match &*ask.request.method() {
+            names::HOOKS_INVOKE if self.bridge(client, ask.lane) != Bridge::None => self.answer_hook(client, &ask, message),
+            names::PERMISSION_REQUEST => self.answer_permission(&ask, message),
+            _ => self.send_with_id(ask.lane, message, ask.request.id()),
         }
         self.close_shown(&ask);
         self.retire_orphan(ask.lane);
@@ -257,6 +267,12 @@ impl Router {
             self.send(client, &write::notification(names::CANCEL, format!("{{\"id\":{number}}}").as_bytes()));
         }
     }
+}
+
+/// Whether a runtime does not know a method.
+fn is_unhandled(answer: &Message) -> bool {
+    let error: serde_json::Value = answer.raw(ERROR).and_then(|e| serde_json::from_slice(e).ok()).unwrap_or_default();
+    error["code"] == -32601
 }
 
 /// Whether an answer says that it was done. Runtimes answer `{success:false}` for what they did not find.

@@ -5,7 +5,7 @@ use super::lineage::Family;
 use super::pending::Questions;
 use super::ports::PortId;
 use slab::Slab;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -44,6 +44,10 @@ pub struct Attachment {
 pub struct Bridged {
     /// The runtime has run `sessionStart`.
     pub started: bool,
+    /// It has done so since the last idle: this prompt needs none from us.
+    pub start_is_fresh: bool,
+    /// Ids of prompts that were sent and have not yet shown up as `user.message`.
+    pub prompts: VecDeque<String>,
     /// `sessionEnd` has been run since the last prompt (for protocol 2 clients), or ever (for protocol 3).
     pub ended: bool,
     /// Acts that a protocol 3 client approved for the session, which a protocol 2 runtime cannot remember.

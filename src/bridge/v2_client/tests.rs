@@ -62,3 +62,12 @@ fn a_version_and_its_time_are_those_of_the_client() {
     let three = read(&versioned(br#"{"message":"pong","timestamp":0,"protocolVersion":3}"#, 3));
     assert_eq!(three["timestamp"], "1970-01-01T00:00:00.000Z");
 }
+
+#[test]
+fn what_strict_protocol_2_sdks_and_early_runtimes_trip_over_is_left_out() {
+    let data = json!({"result": {"content": "x", "contents": [{"type": "text", "text": "x"}, {"type": "shell_exit", "exitCode": 0}]}});
+    assert_eq!(read(&known_contents(data.to_string().as_bytes()).unwrap())["result"]["contents"], json!([{"type": "text", "text": "x"}]));
+    assert_eq!(known_contents(br#"{"result":{"content":"x"}}"#), None);
+    assert_eq!(without_nulls(br#"{"prompt":"p","attachments":null}"#).unwrap(), br#"{"prompt":"p"}"#);
+    assert_eq!(without_nulls(br#"{"prompt":"p"}"#), None);
+}

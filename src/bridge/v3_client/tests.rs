@@ -32,7 +32,11 @@ fn a_permission_request_becomes_an_event_and_its_decision_a_result() {
     let event = read(&permission_requested("s", "r", &asked));
     assert_eq!(event["params"]["event"]["data"]["permissionRequest"], json!({"kind": "shell"}));
     let decided = decision(br#"{"sessionId":"s","requestId":"r","result":{"kind":"approve-for-session"}}"#);
-    assert_eq!(read(&permission_result(&decided.kind)), json!({"result": {"kind": "approved"}}));
+    assert_eq!(read(&permission_result(&decided)), json!({"result": {"kind": "approved"}}));
+    let rejected = decision(br#"{"sessionId":"s","requestId":"r","result":{"kind":"reject","feedback":"no"}}"#);
+    assert_eq!(read(&permission_result(&rejected)), json!({"result": {"kind": "denied-interactively-by-user", "feedback": "no"}}));
+    assert_eq!(read(&plain_permission_result(br#"{"result":{"kind":"approve-once"}}"#).unwrap()), json!({"result": {"kind": "approved"}}));
+    assert_eq!(plain_permission_result(br#"{"result":{"kind":"approved"}}"#), None);
     assert_eq!(decision(b"nonsense").kind, "user-not-available");
 }
 

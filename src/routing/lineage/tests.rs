@@ -2,7 +2,7 @@ use super::*;
 use crate::routing::sessions::Sessions;
 
 fn told<'a>(agent_id: Option<&'a str>, remote_session: Option<&'a str>, task_call: &'a str) -> Announcement<'a> {
-    Announcement { agent_id, remote_session, task_call, agent_name: "helper", parent_agent: None }
+    Announcement { agent_id, remote_session, task_call, agent_name: "helper", parent_agent: None, stream: None }
 }
 
 #[test]

@@ -1,0 +1,14 @@
+//! The daemon as a process: how an SDK spawns it, what it prints, how it ends, and what it leaves behind.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod front;
+mod stdio_runtime;
+
+mod connect;
+mod failing_runtime;
+mod flags;
+mod life;
+mod orphans;
+mod tcp;

@@ -1,0 +1,112 @@
+//! A scripted runtime, the daemon in front of it, and clients that have shaken hands.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::conn::Conn;
+use super::daemon::Daemon;
+use super::runtime::{Lane, ScriptedRuntime, shake_hands};
+
+pub struct World {
+    pub protocol: u64,
+    // Dropped first: the daemon must be gone before its socket's folder is.
+    pub daemon: Daemon,
+    pub runtime: ScriptedRuntime,
+    home: TempDir,
+}
+
+impl World {
+    pub fn start(protocol: u64) -> Self {
+        Self::with_config(protocol, None)
+    }
+
+    pub fn with_config(protocol: u64, config: Option<&str>) -> Self {
+        let home = temp_home();
+        let runtime = ScriptedRuntime::listen(&home.path().join("rt.sock"), protocol);
+        let daemon = Daemon::serve(home.path(), &runtime.spec(), config);
+        Self { protocol, daemon, runtime, home }
+    }
+
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// A client that has said hello, and its lane.
+    pub fn open(&self, name: &str) -> (Conn, Lane) {
+        self.try_open(name).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    pub fn try_open(&self, name: &str) -> Result<(Conn, Lane), String> {
+        let mut client = self.daemon.dial(name);
+        let id = say_hello(&mut client, self.protocol);
+        let mut lane = self.runtime.try_lane(name)?;
+        shake_hands(&mut lane, self.protocol)?;
+        let answer = client.try_next()?;
+        if answer.value["id"] != id || answer.value["result"]["protocolVersion"] != self.protocol {
+            return Err(format!("client {name}: expected a handshake for protocol {}, but this arrived: {}", self.protocol, answer.text));
+        }
+        Ok((client, lane))
+    }
+}
+
+/// The first thing an SDK of this protocol says.
+pub fn say_hello(client: &mut Conn, protocol: u64) -> i64 {
+    match protocol {
+        3 => client.request("connect", json!({"supportedTaskKinds": ["agent", "client", "shell"]})),
+        _ => client.request("ping", json!({})),
+    }
+}
+
+pub fn temp_home() -> TempDir {
+    tempfile::Builder::new().prefix("subagentd-").tempdir().expect("a temporary folder")
+}
+
+/// A call that the runtime answers: the client asks, the lane sees it and says `result`, the client gets it.
+/// Returns what the lane saw.
+pub fn call(client: &mut Conn, lane: &mut Lane, method: &str, params: Value, result: Value) -> Value {
+    let id = client.request(method, params);
+    let seen = lane.expect_request(method);
+    lane.respond(&seen.id(), result.clone());
+    assert_eq!(client.expect_result(id), result, "the result of {method}");
+    seen.params().clone()
+}
+
+/// Creates a session with these extra params.
+pub fn create(client: &mut Conn, lane: &mut Lane, session: &str, extra: Value) {
+    let mut params = json!({"sessionId": session, "requestPermission": true, "envValueMode": "direct"});
+    merge(&mut params, extra);
+    call(client, lane, "session.create", params, json!({"sessionId": session, "workspacePath": "/w"}));
+}
+
+/// Attaches to a session that exists.
+pub fn resume(client: &mut Conn, lane: &mut Lane, session: &str, extra: Value) {
+    let mut params = json!({"sessionId": session, "requestPermission": true});
+    merge(&mut params, extra);
+    call(client, lane, "session.resume", params, json!({"sessionId": session, "workspacePath": "/w"}));
+}
+
+fn merge(into: &mut Value, from: Value) {
+    if let (Some(into), Value::Object(from)) = (into.as_object_mut(), from) {
+        into.extend(from);
+    }
+}
+
+/// Nothing has reached the client since it was last looked at. The runtime says a word that is
+/// ordered behind whatever it said before, and that word is the next thing the client hears.
+pub fn client_is_quiet(client: &mut Conn, lane: &mut Lane) {
+    lane.notify("test.marker", json!({"to": "client"}));
+    client.expect_notification("test.marker");
+}
+
+/// Nothing has reached the runtime on this lane since it was last looked at.
+pub fn lane_is_quiet(client: &mut Conn, lane: &mut Lane) {
+    client.notify("test.marker", json!({"to": "runtime"}));
+    lane.expect_notification("test.marker");
+}
+
+/// A session tool as an SDK declares it.
+pub fn tool(name: &str) -> Value {
+    json!({"name": name, "description": format!("the tool {name}"), "parameters": {"type": "object", "properties": {"key": {"type": "string"}}}})
+}
