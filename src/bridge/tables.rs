@@ -52,7 +52,8 @@ pub fn is_boundary_hook(hook: &str) -> bool {
 }
 
 /// Which permission a built-in tool asks for.
-const TOOL_PERMISSIONS: [(&str, &str); 6] = [("bash", "shell"), ("create", "write"), ("edit", "write"), ("view", "read"), ("grep", "read"), ("glob", "read")];
+const TOOL_PERMISSIONS: [(&str, &str); 6] =
+    [("bash", "shell"), ("create", "write"), ("edit", "write"), ("view", "read"), ("grep", "read"), ("glob", "read")];
 
 /// Whether a hook's leave for this tool covers this permission.
 pub fn covers(tool: &str, permission: &serde_json::Value) -> bool {
@@ -132,11 +133,27 @@ mod tests {
 
     #[test]
     fn every_decision_has_its_counterpart() {
-        assert_eq!(["approved", "denied-interactively-by-user", "denied-by-rules", "denied-by-content-exclusion-policy", DENIED_UNASKED, "nonsense"].map(decision_to_v3),
-            ["approve-once", "reject", NOT_AVAILABLE, NOT_AVAILABLE, NOT_AVAILABLE, NOT_AVAILABLE]);
-        assert_eq!(["approve-once", "approve-for-session", "reject"].map(decision_to_v3), ["approve-once", "approve-for-session", "reject"]);
-        assert_eq!(["approve-once", "approve-for-session", "reject", "user-not-available", "approved", "denied-by-rules", "nonsense"].map(decision_to_v2),
-            ["approved", "approved", "denied-interactively-by-user", DENIED_UNASKED, "approved", "denied-by-rules", DENIED_UNASKED]);
+        assert_eq!(
+            [
+                "approved",
+                "denied-interactively-by-user",
+                "denied-by-rules",
+                "denied-by-content-exclusion-policy",
+                DENIED_UNASKED,
+                "nonsense"
+            ]
+            .map(decision_to_v3),
+            ["approve-once", "reject", NOT_AVAILABLE, NOT_AVAILABLE, NOT_AVAILABLE, NOT_AVAILABLE]
+        );
+        assert_eq!(
+            ["approve-once", "approve-for-session", "reject"].map(decision_to_v3),
+            ["approve-once", "approve-for-session", "reject"]
+        );
+        assert_eq!(
+            ["approve-once", "approve-for-session", "reject", "user-not-available", "approved", "denied-by-rules", "nonsense"]
+                .map(decision_to_v2),
+            ["approved", "approved", "denied-interactively-by-user", DENIED_UNASKED, "approved", "denied-by-rules", DENIED_UNASKED]
+        );
     }
 
     #[test]

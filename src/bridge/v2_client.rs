@@ -28,7 +28,7 @@ pub fn tool_call(session: &str, event: &Message) -> Vec<u8> {
 /// Params of `handlePendingToolCall` for the response to a `tool.call`.
 pub fn tool_answer(session: &str, request: &str, response: &Message) -> Vec<u8> {
     let result: Option<Value> = response.raw(RESULT).and_then(|r| serde_json::from_slice(r).ok());
-    let error = response.raw(ERROR).map(|e| error_message(e));
+    let error = response.raw(ERROR).map(error_message);
     let result = result.map(|mut r| r.get_mut("result").map(Value::take).unwrap_or(r)).filter(|r| !r.is_null());
     let error = error.or_else(|| result.is_none().then(|| "the client's answer has no result".to_owned()));
     write::json(&HandlePendingToolCall { session_id: session.into(), request_id: request.into(), result, error })

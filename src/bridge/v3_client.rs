@@ -4,8 +4,8 @@
 use super::tables;
 use super::time;
 use crate::protocol::fields::{ARGUMENTS, PERMISSION, TOOL_CALL_ID, TOOL_NAME};
-use crate::protocol::questions::{Decision, HandlePendingPermission, HandlePendingToolCall, ToolCallResult, ToolResult};
 use crate::protocol::names;
+use crate::protocol::questions::{Decision, HandlePendingPermission, HandlePendingToolCall, ToolCallResult, ToolResult};
 use crate::rpc::{Message, write};
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,8 @@ use serde_json::{Map, Value, json};
 pub fn event(session: &str, kind: &str, data: &[u8]) -> Vec<u8> {
     let id = uuid::Uuid::new_v4();
     let at = time::iso(time::now_millis());
-    let head = format!("\"event\":{{\"id\":\"{id}\",\"timestamp\":\"{at}\",\"parentId\":null,\"ephemeral\":true,\"type\":\"{kind}\",\"data\":");
+    let head =
+        format!("\"event\":{{\"id\":\"{id}\",\"timestamp\":\"{at}\",\"parentId\":null,\"ephemeral\":true,\"type\":\"{kind}\",\"data\":");
     let params = [b"{\"sessionId\":", &write::quote(session)[..], b",", head.as_bytes(), data, b"}}"].concat();
     write::notification(names::SESSION_EVENT, &params)
 }
@@ -41,7 +42,12 @@ pub fn tool_requested(session: &str, request: &str, call: &Message) -> Vec<u8> {
 pub fn tool_result(params: &[u8]) -> Vec<u8> {
     let answer: Option<HandlePendingToolCall> = serde_json::from_slice(params).ok();
     let failure = |text: String| {
-        let result = ToolResult { text_result_for_llm: "Tool execution failed".into(), result_type: "failure".into(), error: Some(text), tool_telemetry: json!({}) };
+        let result = ToolResult {
+            text_result_for_llm: "Tool execution failed".into(),
+            result_type: "failure".into(),
+            error: Some(text),
+            tool_telemetry: json!({}),
+        };
         serde_json::to_value(result).unwrap_or_default()
     };
     let result = match answer {

@@ -70,7 +70,9 @@ async fn start_daemon(path: &Path, common: &Common) -> Result<UnixStream> {
     loop {
         match UnixStream::connect(path).await {
             Ok(stream) => return Ok(stream),
-            Err(error) if Instant::now() > deadline => return Err(Error::new(error.kind(), format!("no daemon answers on {}: {error}", path.display()))),
+            Err(error) if Instant::now() > deadline => {
+                return Err(Error::new(error.kind(), format!("no daemon answers on {}: {error}", path.display())));
+            }
             Err(_) => {}
         }
         if let Some(status) = daemon.try_wait()?

@@ -18,7 +18,8 @@ fn level(word: &str) -> LevelFilter {
 pub fn start(word: &str) {
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
     // Somebody else may have set a logger already (a test); theirs is as good.
-    let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level(word)).with_ansi(ansi).with_target(false).try_init();
+    let _ =
+        tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level(word)).with_ansi(ansi).with_target(false).try_init();
 }
 
 #[cfg(test)]
@@ -28,7 +29,15 @@ mod tests {
     #[test]
     fn every_word_of_the_sdks_is_known() {
         let words = ["none", "error", "warning", "info", "debug", "all", "default"];
-        let levels = [LevelFilter::OFF, LevelFilter::ERROR, LevelFilter::WARN, LevelFilter::INFO, LevelFilter::DEBUG, LevelFilter::TRACE, LevelFilter::WARN];
+        let levels = [
+            LevelFilter::OFF,
+            LevelFilter::ERROR,
+            LevelFilter::WARN,
+            LevelFilter::INFO,
+            LevelFilter::DEBUG,
+            LevelFilter::TRACE,
+            LevelFilter::WARN,
+        ];
         assert_eq!(words.map(level), levels);
     }
 }

@@ -28,8 +28,14 @@ pub fn is_sdk_form(words: &[OsString]) -> bool {
 }
 
 fn parse(words: &[OsString]) -> SdkArgs {
-    let mut args =
-        SdkArgs { front: SdkFront::Port(0), runtime: None, config: None, log_level: "default".into(), passed_on: Vec::new(), unknown: Vec::new() };
+    let mut args = SdkArgs {
+        front: SdkFront::Port(0),
+        runtime: None,
+        config: None,
+        log_level: "default".into(),
+        passed_on: Vec::new(),
+        unknown: Vec::new(),
+    };
     let mut words = words.iter().map(|w| w.to_string_lossy().into_owned()).peekable();
     while let Some(word) = words.next() {
         let (flag, inline) = match word.split_once('=') {
@@ -85,9 +91,14 @@ mod tests {
 
     #[test]
     fn every_published_sdk_is_understood() {
-        let node = parsed("--headless --no-auto-update --log-level error --stdio --auth-token-env COPILOT_SDK_AUTH_TOKEN --no-auto-login --session-idle-timeout 30");
+        let node = parsed(
+            "--headless --no-auto-update --log-level error --stdio --auth-token-env COPILOT_SDK_AUTH_TOKEN --no-auto-login --session-idle-timeout 30",
+        );
         assert_eq!((node.front, node.unknown.len()), (SdkFront::Stdio, 0));
-        assert_eq!(node.passed_on.join(" "), "--log-level error --auth-token-env COPILOT_SDK_AUTH_TOKEN --no-auto-login --session-idle-timeout 30");
+        assert_eq!(
+            node.passed_on.join(" "),
+            "--log-level error --auth-token-env COPILOT_SDK_AUTH_TOKEN --no-auto-login --session-idle-timeout 30"
+        );
         assert_eq!(parsed("--headless --no-auto-update").front, SdkFront::Port(0));
         assert_eq!(parsed("--server --no-auto-update --log-level info --port 4711").front, SdkFront::Port(4711));
         assert_eq!(parsed("--server --stdio --no-auto-update").front, SdkFront::Stdio);

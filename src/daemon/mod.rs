@@ -1,7 +1,7 @@
 //! Running as a process: one thread, signals, the ways in, and the way out.
 
-mod serve;
 mod sdk;
+mod serve;
 
 pub use sdk::{SdkFront, serve_sdk};
 pub use serve::{ServeOptions, serve};

@@ -55,7 +55,12 @@ async fn tcp(port: Option<u16>, hub: &Rc<Hub>, principal: &Principal) -> Result<
     let Some(port) = port else { return std::future::pending().await };
     let token: Rc<str> = match std::env::var("COPILOT_CONNECTION_TOKEN") {
         Ok(token) if token.len() >= 16 => token.into(),
-        _ => return Err(Error::new(ErrorKind::InvalidInput, "serve --port needs COPILOT_CONNECTION_TOKEN, at least 16 characters that nobody can guess")),
+        _ => {
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                "serve --port needs COPILOT_CONNECTION_TOKEN, at least 16 characters that nobody can guess",
+            ));
+        }
     };
     let (listener, port) = listen::tcp(port).await?;
     tracing::info!("serving port {port} on loopback");

@@ -127,7 +127,9 @@ mod tests {
         let mut call = |body: &'static str| {
             let message = Message::read(bytes::Bytes::from_static(body.as_bytes()), &ROUTED, 8).unwrap();
             let mut handled = stack.call(Inbound { from: PortId::NOWHERE, message });
-            let Poll::Ready(result) = std::pin::Pin::new(&mut handled).poll(&mut Context::from_waker(std::task::Waker::noop())) else { panic!("not ready") };
+            let Poll::Ready(result) = std::pin::Pin::new(&mut handled).poll(&mut Context::from_waker(std::task::Waker::noop())) else {
+                panic!("not ready")
+            };
             result
         };
         let failed = call(r#"{"id":7,"method":"x"}"#).unwrap_err();

@@ -28,7 +28,13 @@ pub struct Socket {
 impl Socket {
     /// Around a writing half.
     pub fn new(writer: Box<dyn AsyncWrite + Unpin>) -> Socket {
-        Socket { writer: RefCell::new(writer), blocked: Cell::new(false), stuck: Notify::new(), ended: Notify::new(), drained: Notify::new() }
+        Socket {
+            writer: RefCell::new(writer),
+            blocked: Cell::new(false),
+            stuck: Notify::new(),
+            ended: Notify::new(),
+            drained: Notify::new(),
+        }
     }
 
     /// Writes what the peer takes now. Says whether the queue is empty; `Err` when the peer is gone.

@@ -11,7 +11,7 @@ macro_rules! slots {
         $(#[$doc])* pub const $name: usize = $at;
         slots!(@ $at + 1; $($(#[$more])* $rest),*);
     };
-    (@ $at:expr;) => { const _: () = assert!($at <= SLOTS); };
+    (@ $at:expr;) => { const USED: usize = $at; };
 }
 
 slots! { FIRST_FREE;
@@ -64,6 +64,8 @@ slots! { FIRST_FREE;
     /// `params.permissionRequest`
     PERMISSION,
 }
+
+const _: () = assert!(USED <= SLOTS, "a message has no room for that many spans");
 
 const fn leaf(key: &'static str, slot: usize) -> Wanted {
     Wanted { key, slot, inside: &[] }

@@ -206,7 +206,10 @@ impl Router {
         let Some(ask) = self.asks.get(key) else { return };
         let shown = matches!(&*ask.request.method(), names::TOOL_CALL | names::PERMISSION_REQUEST);
         let attached = ask.session.and_then(|s| self.sessions.get(s)).map(|s| s.attached.as_slice()).unwrap_or_default();
-        if shown && self.bridge(asked, ask.lane) == Bridge::None && attached.iter().any(|a| self.bridge(a.client, ask.lane) == Bridge::V3Client) {
+        if shown
+            && self.bridge(asked, ask.lane) == Bridge::None
+            && attached.iter().any(|a| self.bridge(a.client, ask.lane) == Bridge::V3Client)
+        {
             self.show_as_event(key);
         }
     }
@@ -230,7 +233,8 @@ impl Router {
         let body = Bytes::from(make(&session.id, &request, &call));
         let Ok(event) = Message::read(body, &ROUTED, usize::MAX) else { return self.unanswerable(key) };
         let child = self.child_of_call(session_key, &call);
-        let clients: Vec<PortId> = session.attached.iter().map(|a| a.client).filter(|c| self.bridge(*c, lane) == Bridge::V3Client).collect();
+        let clients: Vec<PortId> =
+            session.attached.iter().map(|a| a.client).filter(|c| self.bridge(*c, lane) == Bridge::V3Client).collect();
         let question = Question { lane, event: event.clone(), stands_for: Some(key), child, seen: clients.clone() };
         if let Some(session) = self.sessions.get_mut(session_key) {
             session.questions.ask(&request, question);
@@ -269,7 +273,9 @@ impl Router {
     /// The answer of a protocol 2 client to a permission that a protocol 2 runtime asks for.
     pub(super) fn answer_permission(&mut self, ask: &Ask, response: &Message) {
         match response.raw(RESULT).and_then(v3_client::plain_permission_result) {
-            Some(result) if self.lane(ask.lane).is_some_and(|l| l.protocol == V2) => self.send(ask.lane, &write::result(ask.request.id(), &result)),
+            Some(result) if self.lane(ask.lane).is_some_and(|l| l.protocol == V2) => {
+                self.send(ask.lane, &write::result(ask.request.id(), &result))
+            }
             _ => self.send_with_id(ask.lane, response, ask.request.id()),
         }
     }
@@ -286,7 +292,8 @@ impl Router {
         } else {
             let decision = v3_client::decision(message.params());
             if decision.kind == tables::APPROVE_FOR_SESSION
-                && let (Some(session), Some(subject)) = (self.sessions.get_mut(key), ask.request.raw(PERMISSION).and_then(v3_client::subject))
+                && let (Some(session), Some(subject)) =
+                    (self.sessions.get_mut(key), ask.request.raw(PERMISSION).and_then(v3_client::subject))
             {
                 session.bridged.approved.insert(subject);
             }

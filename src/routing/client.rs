@@ -1,8 +1,8 @@
 //! What clients send: the handshake, requests towards the runtime, answers to the runtime's questions.
 
+use super::bridging::Bridge;
 use super::lane::{After, LaneStatus, Sent};
 use super::opening;
-use super::bridging::Bridge;
 use super::pending::{Asked, Standing};
 use super::ports::PortId;
 use super::router::{Command, Role, Router};
@@ -44,7 +44,13 @@ impl Router {
     /// A client came in.
     pub fn client_opened(&mut self, door: Door) -> PortId {
         // The lane is assigned to a port that does not exist yet: a placeholder keeps the order simple.
-        let placeholder = ClientState { principal: door.principal, protocol: None, lane: PortId::NOWHERE, asked: RequestTable::default(), token: door.token };
+        let placeholder = ClientState {
+            principal: door.principal,
+            protocol: None,
+            lane: PortId::NOWHERE,
+            asked: RequestTable::default(),
+            token: door.token,
+        };
         let id = self.ports.open(Role::Client(placeholder));
         let lane = self.assign_lane(id);
         if let Some(client) = self.client_mut(id) {
@@ -98,7 +104,9 @@ impl Router {
             (_, names::SESSION_DESTROY) => self.destroy(id, lane, &message),
             (_, names::SESSION_DELETE) => self.delete(id, lane, &message),
             (_, method) if is_answer(method) => self.client_answer(id, lane, &message),
-            (_, method) if names::OWNER_LEVEL.contains(&method) || method.starts_with("sessions.") => self.owner_request(id, lane, &message),
+            (_, method) if names::OWNER_LEVEL.contains(&method) || method.starts_with("sessions.") => {
+                self.owner_request(id, lane, &message)
+            }
             _ => self.session_request(id, lane, &message, |_, _| After::Nothing),
         }
     }
@@ -166,10 +174,12 @@ impl Router {
         let principal = client.principal.clone();
         let asked = message.text(SESSION_ID).map(|s| s.into_owned());
         // On a shared lane an early event must find its client before the runtime has said which id it chose.
-        let nameless = asked.is_none() && message.raw(SESSION_ID).is_none() && message.params().starts_with(b"{") && message.span(PARAMS).is_some();
+        let nameless =
+            asked.is_none() && message.raw(SESSION_ID).is_none() && message.params().starts_with(b"{") && message.span(PARAMS).is_some();
         let choose = nameless && !self.settings.lane_per_client && message.method() == names::SESSION_CREATE;
         let chosen = choose.then(|| uuid::Uuid::new_v4().to_string());
-        let inserted = chosen.as_ref().map(|c| format!("\"sessionId\":\"{c}\"{}", if is_empty_object(message.params()) { "" } else { "," }));
+        let inserted =
+            chosen.as_ref().map(|c| format!("\"sessionId\":\"{c}\"{}", if is_empty_object(message.params()) { "" } else { "," }));
         if let Some(text) = &inserted {
             edits.insert(params + 1, text.as_bytes());
         }

@@ -90,7 +90,9 @@ impl Router {
     /// before they have answered the create, and everyone's events to everyone.
     fn learn_session(&mut self, lane: PortId, name: &str) -> Option<SessionKey> {
         let state = self.lane(lane)?;
-        let own = (self.settings.lane_per_client && state.protocol >= V3 && self.lineage.find(name).is_none()).then(|| state.clients.first().copied()).flatten();
+        let own = (self.settings.lane_per_client && state.protocol >= V3 && self.lineage.find(name).is_none())
+            .then(|| state.clients.first().copied())
+            .flatten();
         let client = self.opening_client(lane).or(own)?;
         let principal = self.client(client)?.principal.clone();
         let key = self.sessions.ensure(name, &principal);
@@ -112,7 +114,12 @@ impl Router {
         }
         let foreign = [DATA_SESSION_ID, DATA_OWNER_SESSION_ID, DATA_OWNER_NATIVE_SESSION_ID].into_iter();
         let foreign = foreign.filter_map(|slot| self.lineage.find(&message.text(slot)?)).next();
-        let call = || [DATA_TOOL_CALL_ID, DATA_PERMISSION_TOOL_CALL_ID].into_iter().filter_map(|slot| session.family.by_call(&message.text(slot)?)).next();
+        let call = || {
+            [DATA_TOOL_CALL_ID, DATA_PERMISSION_TOOL_CALL_ID]
+                .into_iter()
+                .filter_map(|slot| session.family.by_call(&message.text(slot)?))
+                .next()
+        };
         foreign.or_else(call).or_else(|| session.family.by_task(&message.text(DATA_PARENT_TOOL_CALL_ID)?))
     }
 
@@ -153,7 +160,8 @@ impl Router {
             }
             // The native runtime asks for permission before it tells that the tool has begun.
             names::ASSISTANT_MESSAGE if !session.family.is_empty() => {
-                let calls: Vec<ToolRequest> = message.raw(DATA_TOOL_REQUESTS).and_then(|r| serde_json::from_slice(r).ok()).unwrap_or_default();
+                let calls: Vec<ToolRequest> =
+                    message.raw(DATA_TOOL_REQUESTS).and_then(|r| serde_json::from_slice(r).ok()).unwrap_or_default();
                 for call in calls {
                     session.family.note_call(&call.tool_call_id, at.child);
                 }
@@ -223,7 +231,9 @@ impl Router {
     pub(super) fn tell(&mut self, client: PortId, session: SessionKey, child: Option<ChildKey>, message: &Message) {
         let Some(session) = self.sessions.get(session) else { return };
         let used = message.raw(SESSION_ID).unwrap_or_default();
-        let foreign = |raw: Option<&[u8]>| raw.is_some_and(|raw| raw.len() != session.id.len() + 2 || raw[1..raw.len() - 1] != *session.id.as_bytes());
+        let foreign = |raw: Option<&[u8]>| {
+            raw.is_some_and(|raw| raw.len() != session.id.len() + 2 || raw[1..raw.len() - 1] != *session.id.as_bytes())
+        };
         let rename = foreign(Some(used)) || foreign(message.raw(DATA_SESSION_ID));
         let id = if rename { write::quote(&session.id) } else { Vec::new() };
         let mut edits = Edits::new();

@@ -142,7 +142,8 @@ impl Router {
     /// Sessions that nobody is attached to and that no open lane can speak of are forgotten.
     fn drop_sessions_without_lane(&mut self, lane: PortId) {
         let others = self.ports.iter().any(|(id, port)| id != lane && matches!(port.role, Role::Lane(_)));
-        let gone: Vec<_> = self.sessions.iter().filter(|(_, s)| s.attached.is_empty() && s.awaited_until.is_none()).map(|(key, _)| key).collect();
+        let gone: Vec<_> =
+            self.sessions.iter().filter(|(_, s)| s.attached.is_empty() && s.awaited_until.is_none()).map(|(key, _)| key).collect();
         if !others || self.settings.lane_per_client {
             for key in gone {
                 self.forget_session(key);
@@ -153,7 +154,8 @@ impl Router {
     /// A client took a session up again: what still waits for an answer is asked of it, once.
     pub(super) fn ask_again(&mut self, client: PortId, key: SessionKey) {
         let Some(session) = self.sessions.get_mut(key) else { return };
-        let mut waiting: Vec<_> = session.questions.open().filter(|(_, q)| !q.seen.contains(&client)).map(|(id, _)| id.to_owned()).collect();
+        let mut waiting: Vec<_> =
+            session.questions.open().filter(|(_, q)| !q.seen.contains(&client)).map(|(id, _)| id.to_owned()).collect();
         waiting.sort_unstable();
         let mut lanes = Vec::new();
         for request in waiting {

@@ -129,13 +129,27 @@ mod tests {
         let params = r#"{"tools":[{"name":"a","description":"A","parameters":{"type":"object"},"skipPermission":true},{"name":"b"}],
             "customAgents":[ {"name":"x","tools":["b","a","view"]}, {"name":"y","tools":["a"],"prompt":"p"} ]}"#;
         let got = filled(params);
-        assert_eq!(got["customAgents"][0]["toolDefinitions"], json!([{"name":"b"},{"name":"a","description":"A","parameters":{"type":"object"}}]));
-        assert_eq!(got["customAgents"][1], json!({"name":"y","tools":["a"],"prompt":"p","toolDefinitions":[{"name":"a","description":"A","parameters":{"type":"object"}}]}));
+        assert_eq!(
+            got["customAgents"][0]["toolDefinitions"],
+            json!([{"name":"b"},{"name":"a","description":"A","parameters":{"type":"object"}}])
+        );
+        assert_eq!(
+            got["customAgents"][1],
+            json!({"name":"y","tools":["a"],"prompt":"p","toolDefinitions":[{"name":"a","description":"A","parameters":{"type":"object"}}]})
+        );
     }
 
     #[test]
     fn no_definitions_for_all_none_or_what_matches_nothing() {
-        for agent in [r#"{"name":"x"}"#, r#"{"name":"x","tools":null}"#, r#"{"name":"x","tools":[]}"#, r#"{"name":"x","tools":["*"]}"#, r#"{"name":"x","tools":["view"]}"#, r#"{"name":"x","tools":["a"],"toolDefinitions":[]}"#, "7"] {
+        for agent in [
+            r#"{"name":"x"}"#,
+            r#"{"name":"x","tools":null}"#,
+            r#"{"name":"x","tools":[]}"#,
+            r#"{"name":"x","tools":["*"]}"#,
+            r#"{"name":"x","tools":["view"]}"#,
+            r#"{"name":"x","tools":["a"],"toolDefinitions":[]}"#,
+            "7",
+        ] {
             let params = format!(r#"{{"tools":[{{"name":"a"}}],"customAgents":[{agent}]}}"#);
             assert_eq!(read(params.as_bytes()).insertions, [], "{agent}");
         }

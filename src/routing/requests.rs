@@ -1,9 +1,9 @@
 //! What runtimes ask by request, and what they answer.
 
+use super::bridging::Bridge;
 use super::client::cancelled_id;
 use super::lane::{After, Sent};
 use super::opening::Registration;
-use super::bridging::Bridge;
 use super::pending::{Ask, Asked};
 use super::ports::PortId;
 use super::resolve::Resolved;

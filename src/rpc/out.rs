@@ -218,7 +218,8 @@ mod tests {
         out.frame(b"a");
         out.spliced(&large, &Edits::new());
         out.frame(b"b");
-        let expected = [b"Content-Length: 1\r\n\r\naContent-Length: 16384\r\n\r\n".as_slice(), &large, b"Content-Length: 1\r\n\r\nb"].concat();
+        let expected =
+            [b"Content-Length: 1\r\n\r\naContent-Length: 16384\r\n\r\n".as_slice(), &large, b"Content-Length: 1\r\n\r\nb"].concat();
         assert_eq!(out.len(), expected.len());
         let mut written = Vec::new();
         while !out.is_empty() {

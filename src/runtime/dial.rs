@@ -44,14 +44,17 @@ impl Dialler {
     /// A new connection to the runtime; the error says what was tried.
     pub async fn dial(&self) -> Result<Line, String> {
         match &self.spec {
-            RuntimeSpec::Embedded => Err("this build has no embedded runtime yet; name one with --runtime or SUBAGENTD_RUNTIME, for example exec:copilot".into()),
+            RuntimeSpec::Embedded => {
+                Err("this build has no embedded runtime yet; name one with --runtime or SUBAGENTD_RUNTIME, for example exec:copilot".into())
+            }
             RuntimeSpec::Exec(_) => {
                 let (process, stdin, stdout) = Process::start(&self.spec.command(&self.sdk_flags), &[])?;
                 Ok(Line { stream: Stream::new(stdout, stdin), process: Some(Rc::new(process)) })
             }
             RuntimeSpec::ExecTcp(_) => {
                 let (process, port) = self.started().await?;
-                let socket = TcpStream::connect(("127.0.0.1", port)).await.map_err(|e| format!("cannot connect to its port {port}: {e}"))?;
+                let socket =
+                    TcpStream::connect(("127.0.0.1", port)).await.map_err(|e| format!("cannot connect to its port {port}: {e}"))?;
                 Ok(Line { stream: socket.into(), process: Some(process) })
             }
             RuntimeSpec::Tcp(address) => {
@@ -81,7 +84,13 @@ impl Dialler {
         let port = match tokio::time::timeout(START_TIME, listening_port(stdout)).await {
             Ok(Some(port)) => port,
             Ok(None) => return Err(process.obituary().await),
-            Err(_) => return Err(format!("`{}` did not say which port it listens on within {} s", shell_words::join(&command), START_TIME.as_secs())),
+            Err(_) => {
+                return Err(format!(
+                    "`{}` did not say which port it listens on within {} s",
+                    shell_words::join(&command),
+                    START_TIME.as_secs()
+                ));
+            }
         };
         let process = Rc::new(process);
         *self.running.borrow_mut() = Some((process.clone(), port));

@@ -107,7 +107,9 @@ mod tests {
 
     #[test]
     fn every_form_is_read_and_written_back() {
-        for text in ["embedded", "exec:copilot", "exec:'/opt/my cli/copilot' --foo", "exec+tcp:copilot", "tcp:127.0.0.1:4000", "unix:/run/x.sock"] {
+        for text in
+            ["embedded", "exec:copilot", "exec:'/opt/my cli/copilot' --foo", "exec+tcp:copilot", "tcp:127.0.0.1:4000", "unix:/run/x.sock"]
+        {
             assert_eq!(text.parse::<RuntimeSpec>().unwrap().to_string(), text);
         }
     }

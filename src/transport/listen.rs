@@ -38,9 +38,10 @@ impl SocketLock {
         file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
         match file.try_lock() {
             Ok(()) => Ok(SocketLock { _file: file }),
-            Err(std::fs::TryLockError::WouldBlock) => {
-                Err(Error::new(ErrorKind::AddrInUse, format!("another subagentd serves {}; use `subagentd connect` to join it", socket.display())))
-            }
+            Err(std::fs::TryLockError::WouldBlock) => Err(Error::new(
+                ErrorKind::AddrInUse,
+                format!("another subagentd serves {}; use `subagentd connect` to join it", socket.display()),
+            )),
             Err(std::fs::TryLockError::Error(error)) => Err(error),
         }
     }
@@ -63,11 +64,17 @@ pub fn prepare_folder(socket: &Path) -> Result<()> {
 pub fn unix(path: &Path, _lock: &SocketLock) -> Result<Listener> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => {
-            return Err(Error::new(ErrorKind::AlreadyExists, format!("{} is there and is no socket; remove it or choose another --socket", path.display())));
+            return Err(Error::new(
+                ErrorKind::AlreadyExists,
+                format!("{} is there and is no socket; remove it or choose another --socket", path.display()),
+            ));
         }
         // SAFETY: geteuid has no preconditions and cannot fail.
         Ok(found) if found.uid() != unsafe { libc::geteuid() } => {
-            return Err(Error::new(ErrorKind::PermissionDenied, format!("{} belongs to uid {}; choose another --socket", path.display(), found.uid())));
+            return Err(Error::new(
+                ErrorKind::PermissionDenied,
+                format!("{} belongs to uid {}; choose another --socket", path.display(), found.uid()),
+            ));
         }
         Ok(_) => std::fs::remove_file(path)?,
         Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -86,7 +93,8 @@ pub fn unix(path: &Path, _lock: &SocketLock) -> Result<Listener> {
 
 /// Listens on loopback; port 0 takes a free one. Gives the port.
 pub async fn tcp(port: u16) -> Result<(Listener, u16)> {
-    let listener = TcpListener::bind(("127.0.0.1", port)).await.map_err(|e| Error::new(e.kind(), format!("cannot listen on port {port}: {e}")))?;
+    let listener =
+        TcpListener::bind(("127.0.0.1", port)).await.map_err(|e| Error::new(e.kind(), format!("cannot listen on port {port}: {e}")))?;
     let port = listener.local_addr()?.port();
     Ok((Listener::Tcp(listener), port))
 }

@@ -11,9 +11,13 @@ fn read(bytes: &[u8]) -> Value {
 
 #[test]
 fn an_external_tool_request_becomes_a_tool_call() {
-    let event = message(json!({"method": "session.event", "params": {"sessionId": "child", "event": {"type": "external_tool.requested", "data":
+    let event =
+        message(json!({"method": "session.event", "params": {"sessionId": "child", "event": {"type": "external_tool.requested", "data":
         {"requestId": "r", "sessionId": "x", "toolCallId": "c", "toolName": "t", "arguments": {"k": [1, "\u{e9}"]}}}}}));
-    assert_eq!(read(&tool_call("s", &event)), json!({"sessionId": "s", "toolCallId": "c", "toolName": "t", "arguments": {"k": [1, "\u{e9}"]}}));
+    assert_eq!(
+        read(&tool_call("s", &event)),
+        json!({"sessionId": "s", "toolCallId": "c", "toolName": "t", "arguments": {"k": [1, "\u{e9}"]}})
+    );
 }
 
 #[test]
@@ -30,13 +34,18 @@ fn a_tool_response_is_passed_on_as_text_object_or_error() {
 fn a_permission_response_is_put_into_protocol_3s_words() {
     let answer = |body| read(&permission_answer("s", "r", &message(body)))["result"].clone();
     assert_eq!(answer(json!({"id": 1, "result": {"result": {"kind": "approved"}}})), json!({"kind": "approve-once"}));
-    assert_eq!(answer(json!({"id": 1, "result": {"result": {"kind": "denied-interactively-by-user", "feedback": "no"}}})), json!({"kind": "reject", "feedback": "no"}));
+    assert_eq!(
+        answer(json!({"id": 1, "result": {"result": {"kind": "denied-interactively-by-user", "feedback": "no"}}})),
+        json!({"kind": "reject", "feedback": "no"})
+    );
     assert_eq!(answer(json!({"id": 1, "error": {"code": 1, "message": "m"}})), json!({"kind": "user-not-available"}));
 }
 
 #[test]
 fn hooks_take_protocol_2s_form_or_are_dropped() {
-    let hook = |kind: &str, input: Value| hook_params(json!({"sessionId": "s", "hookType": kind, "input": input}).to_string().as_bytes()).map(|p| read(&p));
+    let hook = |kind: &str, input: Value| {
+        hook_params(json!({"sessionId": "s", "hookType": kind, "input": input}).to_string().as_bytes()).map(|p| read(&p))
+    };
     assert_eq!(hook("preToolUse", json!({"toolArgs": {"a": 1}})).unwrap()["input"]["toolArgs"], "{\"a\":1}");
     let failed = hook("postToolUseFailure", json!({"toolName": "t", "error": "boom"})).unwrap();
     assert_eq!(failed["hookType"], "postToolUse");
@@ -50,7 +59,10 @@ fn hooks_take_protocol_2s_form_or_are_dropped() {
 fn hook_results_keep_only_what_protocol_2_gives_effect() {
     let result = |output: Value| read(&hook_result(json!({"output": output}).to_string().as_bytes()))["output"].clone();
     assert_eq!(result(json!({"permissionDecision": "allow", "additionalContext": "c", "modifiedResult": {}})), json!({}));
-    assert_eq!(result(json!({"permissionDecision": "deny", "permissionDecisionReason": "no"})), json!({"permissionDecision": "deny", "permissionDecisionReason": "no"}));
+    assert_eq!(
+        result(json!({"permissionDecision": "deny", "permissionDecisionReason": "no"})),
+        json!({"permissionDecision": "deny", "permissionDecisionReason": "no"})
+    );
     assert_eq!(result(json!({"modifiedArgs": "{\"a\":2}"})), json!({"modifiedArgs": {"a": 2}}));
     assert_eq!(hook_result(b"nonsense"), b"{}");
 }

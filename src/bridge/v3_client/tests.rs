@@ -11,11 +11,16 @@ fn read(bytes: &[u8]) -> Value {
 
 #[test]
 fn a_tool_call_becomes_an_event() {
-    let call = message(json!({"id": 4, "method": "tool.call", "params": {"sessionId": "s", "toolCallId": "c", "toolName": "t", "arguments": {"k": 1}}}));
+    let call = message(
+        json!({"id": 4, "method": "tool.call", "params": {"sessionId": "s", "toolCallId": "c", "toolName": "t", "arguments": {"k": 1}}}),
+    );
     let event = read(&tool_requested("s", "r", &call));
     assert_eq!((&event["method"], &event["params"]["sessionId"]), (&json!("session.event"), &json!("s")));
     assert_eq!(event["params"]["event"]["type"], "external_tool.requested");
-    assert_eq!(event["params"]["event"]["data"], json!({"requestId": "r", "sessionId": "s", "toolCallId": "c", "toolName": "t", "arguments": {"k": 1}}));
+    assert_eq!(
+        event["params"]["event"]["data"],
+        json!({"requestId": "r", "sessionId": "s", "toolCallId": "c", "toolName": "t", "arguments": {"k": 1}})
+    );
 }
 
 #[test]
@@ -28,7 +33,8 @@ fn an_answer_becomes_a_result_and_an_error_a_failure() {
 
 #[test]
 fn a_permission_request_becomes_an_event_and_its_decision_a_result() {
-    let asked = message(json!({"id": 4, "method": "permission.request", "params": {"sessionId": "s", "permissionRequest": {"kind": "shell"}}}));
+    let asked =
+        message(json!({"id": 4, "method": "permission.request", "params": {"sessionId": "s", "permissionRequest": {"kind": "shell"}}}));
     let event = read(&permission_requested("s", "r", &asked));
     assert_eq!(event["params"]["event"]["data"]["permissionRequest"], json!({"kind": "shell"}));
     let decided = decision(br#"{"sessionId":"s","requestId":"r","result":{"kind":"approve-for-session"}}"#);
@@ -53,7 +59,8 @@ fn an_approval_for_the_session_covers_the_same_act_and_no_other() {
 
 #[test]
 fn hooks_take_protocol_3s_form() {
-    let hook = |kind: &str, input: Value| read(&hook_params(json!({"sessionId": "s", "hookType": kind, "input": input}).to_string().as_bytes()));
+    let hook =
+        |kind: &str, input: Value| read(&hook_params(json!({"sessionId": "s", "hookType": kind, "input": input}).to_string().as_bytes()));
     assert_eq!(hook("preToolUse", json!({"toolArgs": "{\"a\":1}"}))["input"]["toolArgs"], json!({"a": 1}));
     assert_eq!(hook("postToolUse", json!({"toolResult": {"resultType": "success"}}))["hookType"], "postToolUse");
     let failed = hook("postToolUse", json!({"toolResult": {"resultType": "denied", "textResultForLlm": "no"}}));

@@ -36,7 +36,12 @@ proptest! {
 
 #[test]
 fn other_spellings_are_accepted() {
-    for header in ["content-length: 2", "CONTENT-LENGTH:2", "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: 2", "Content-Length: 2\r\nContent-Length: 2"] {
+    for header in [
+        "content-length: 2",
+        "CONTENT-LENGTH:2",
+        "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: 2",
+        "Content-Length: 2\r\nContent-Length: 2",
+    ] {
         assert_eq!(all(format!("{header}\r\n\r\n{{}}").as_bytes(), &[]).unwrap(), [Bytes::from_static(b"{}")], "{header}");
     }
 }

@@ -1,8 +1,10 @@
 use super::*;
 use proptest::prelude::*;
 
-static WANTED: [Wanted; 2] =
-    [Wanted { key: "id", slot: 0, inside: &[] }, Wanted { key: "params", slot: 1, inside: &[Wanted { key: "sessionId", slot: 2, inside: &[] }] }];
+static WANTED: [Wanted; 2] = [
+    Wanted { key: "id", slot: 0, inside: &[] },
+    Wanted { key: "params", slot: 1, inside: &[Wanted { key: "sessionId", slot: 2, inside: &[] }] },
+];
 
 fn spans(text: &str) -> Result<Vec<Option<&str>>, ScanError> {
     let mut spans = [Span::default(); 3];
@@ -56,8 +58,10 @@ fn json() -> impl Strategy<Value = String> {
     leaf.prop_recursive(4, 40, 6, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..6).prop_map(|v| format!("[{}]", v.join(" , "))),
-            prop::collection::vec((any::<String>(), inner), 0..6)
-                .prop_map(|m| format!("{{{}}}", m.iter().map(|(k, v)| format!("{}:{v}", serde_json::to_string(k).unwrap())).collect::<Vec<_>>().join(","))),
+            prop::collection::vec((any::<String>(), inner), 0..6).prop_map(|m| format!(
+                "{{{}}}",
+                m.iter().map(|(k, v)| format!("{}:{v}", serde_json::to_string(k).unwrap())).collect::<Vec<_>>().join(",")
+            )),
         ]
     })
 }
