@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, and the lenient form that SDKs spawn.
 
 mod connect;
+mod doctor;
 mod log;
 mod schema;
 mod sdk;
@@ -55,6 +56,8 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Join the shared daemon over stdio, starting one if none runs: what an SDK or editor spawns
     Connect(connect::ConnectArgs),
+    /// Say what is wrong with this installation and how to put it right, and which versions are on both sides
+    Doctor(doctor::DoctorArgs),
     /// Print the protocol's JSON Schema, or write it as files with --write
     Schema(schema::SchemaArgs),
     /// Run a runtime so that it never outlives the daemon (used by the daemon itself)
@@ -78,6 +81,7 @@ pub fn main() -> ExitCode {
         match cli.command {
             Command::Serve(args) => serve::run(&args, &cli.common),
             Command::Connect(args) => connect::run(&args, &cli.common),
+            Command::Doctor(args) => doctor::run(&args, &cli.common),
             Command::Schema(args) => schema::run(&args),
             Command::Guard { command } => return ExitCode::from(crate::runtime::guard::run(&command) as u8),
         }

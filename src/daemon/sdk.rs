@@ -30,6 +30,7 @@ pub async fn serve_sdk(front: SdkFront, config: &Config, runtime: RuntimeSpec, s
     let settings = Settings {
         runtime: runtime.to_string(),
         lane_per_client: alone || !runtime.has_one_pipe(),
+        dial_at_once: alone,
         lane_token: dialler.token.clone(),
         grace: None,
         forward_shutdown: alone && matches!(runtime, RuntimeSpec::Exec(_)),

@@ -29,6 +29,7 @@ pub async fn serve(options: &ServeOptions, config: &Config, runtime: RuntimeSpec
     let settings = Settings {
         runtime: runtime.to_string(),
         lane_per_client: !runtime.has_one_pipe(),
+        dial_at_once: false,
         lane_token: dialler.token.clone(),
         grace: Some(config.reconnect.grace()),
         forward_shutdown: false,

@@ -24,6 +24,8 @@ pub const RUNTIME_SHUTDOWN: &str = "runtime.shutdown";
 pub const HANDLE_TOOL: &str = "session.tools.handlePendingToolCall";
 /// Answers a `permission.requested`.
 pub const HANDLE_PERMISSION: &str = "session.permissions.handlePendingPermissionRequest";
+/// What the daemon itself tells of its state; never reaches a runtime.
+pub const DAEMON_STATUS: &str = "subagentd.status";
 /// Cancels a request by its id.
 pub const CANCEL: &str = "$/cancelRequest";
 

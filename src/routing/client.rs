@@ -76,6 +76,10 @@ impl Router {
             names::PING if client.protocol.is_none() => client.protocol = Some(V2),
             _ => {}
         }
+        if *method == *names::DAEMON_STATUS && message.kind() == Kind::Request {
+            let status = self.status(id);
+            return self.answer(id, &message, &write::json(&status));
+        }
         match self.lane(lane).map(|l| &l.status) {
             Some(LaneStatus::Ready) => {}
             Some(LaneStatus::Dead(why)) => {

@@ -14,6 +14,8 @@ use std::collections::VecDeque;
 /// How far a lane has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LaneStatus {
+    /// Not yet needed: a connection that says nothing starts no runtime.
+    Idle,
     /// Being connected.
     Dialling,
     /// Connected; the first message of a client starts the handshake.
@@ -80,7 +82,7 @@ pub enum After {
 impl LaneState {
     fn new(client: PortId) -> LaneState {
         LaneState {
-            status: LaneStatus::Dialling,
+            status: LaneStatus::Idle,
             clients: vec![client],
             protocol: V3,
             version: None,
@@ -115,8 +117,17 @@ impl Router {
         if !self.settings.lane_per_client {
             self.shared_lane = Some(id);
         }
-        self.commands.push(Command::Dial(id));
+        if self.settings.dial_at_once {
+            self.dial(id);
+        }
         id
+    }
+
+    fn dial(&mut self, id: PortId) {
+        if let Some(lane) = self.lane_mut(id) {
+            lane.status = LaneStatus::Dialling;
+            self.commands.push(Command::Dial(id));
+        }
     }
 
     /// The lane is connected.
@@ -132,8 +143,10 @@ impl Router {
     pub(super) fn wait_for_lane(&mut self, id: PortId, client: PortId, message: Message) {
         let Some(lane) = self.lane_mut(id) else { return };
         lane.waiting.push_back((client, message));
-        if lane.status == LaneStatus::Connected {
-            self.begin_handshake(id);
+        match lane.status {
+            LaneStatus::Idle => self.dial(id),
+            LaneStatus::Connected => self.begin_handshake(id),
+            _ => {}
         }
     }
 

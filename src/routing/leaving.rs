@@ -125,7 +125,11 @@ impl Router {
     fn close_lane(&mut self, id: PortId) {
         self.orphans.retain(|(orphan, _)| *orphan != id);
         self.drop_sessions_without_lane(id);
-        self.ports.close_after_flush(id);
+        match self.lane(id).map(|l| &l.status) {
+            // Nothing runs for it that would take it out when it ends.
+            Some(LaneStatus::Idle | LaneStatus::Dead(_)) => drop(self.ports.remove(id)),
+            _ => self.ports.close_after_flush(id),
+        }
     }
 
     /// After an answer went out: if the lane only lived for it, it may go.

@@ -18,6 +18,7 @@ pub struct Process {
     child: RefCell<Child>,
     command: String,
     last_words: Rc<RefCell<VecDeque<u8>>>,
+    relay: RefCell<Option<tokio::task::JoinHandle<()>>>,
     stdin: RefCell<Option<ChildStdin>>,
     _lifeline: OwnedFd,
 }
@@ -50,8 +51,12 @@ impl Process {
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
         let last_words = Rc::new(RefCell::new(VecDeque::new()));
-        tokio::task::spawn_local(relay_stderr(stderr, last_words.clone()));
-        Ok((Process { child: RefCell::new(child), command: shown, last_words, stdin: RefCell::new(None), _lifeline: ours }, stdin, stdout))
+        let relay = RefCell::new(Some(tokio::task::spawn_local(relay_stderr(stderr, last_words.clone()))));
+        Ok((
+            Process { child: RefCell::new(child), command: shown, last_words, relay, stdin: RefCell::new(None), _lifeline: ours },
+            stdin,
+            stdout,
+        ))
     }
 
     /// The pid of the guard, which leads the runtime.
@@ -79,6 +84,11 @@ impl Process {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        // What it said last may still be on its way; a grandchild that holds the pipe open is not waited for.
+        let relay = self.relay.borrow_mut().take();
+        if let Some(relay) = relay {
+            let _ = tokio::time::timeout(Duration::from_millis(50), relay).await;
         }
         let words: Vec<u8> = self.last_words.borrow().iter().copied().collect();
         let words = String::from_utf8_lossy(&words).trim().to_owned();

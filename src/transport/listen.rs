@@ -37,7 +37,12 @@ impl SocketLock {
         let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path)?;
         file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
         match file.try_lock() {
-            Ok(()) => Ok(SocketLock { _file: file }),
+            Ok(()) => {
+                // For people who wonder who holds it.
+                file.set_len(0)?;
+                std::io::Write::write_all(&mut &file, format!("{}\n", std::process::id()).as_bytes())?;
+                Ok(SocketLock { _file: file })
+            }
             Err(std::fs::TryLockError::WouldBlock) => Err(Error::new(
                 ErrorKind::AddrInUse,
                 format!("another subagentd serves {}; use `subagentd connect` to join it", socket.display()),

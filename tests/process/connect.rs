@@ -4,8 +4,9 @@ use serde_json::json;
 
 use crate::front::Front;
 use crate::support::conn::{AutoAnswers, Conn};
-use crate::support::runtime::shake_hands;
-use crate::support::world::{World, call, create, resume, say_hello};
+use crate::support::process::signal;
+use crate::support::runtime::{ScriptedRuntime, shake_hands};
+use crate::support::world::{World, call, create, resume, say_hello, temp_home};
 
 fn joined(world: &World, args: &[&str], env: &[(&str, &str)]) -> (Front, Conn) {
     let (front, stdin, stdout) = Front::spawn(world.home(), args, env);
@@ -43,4 +44,37 @@ fn connect_ends_when_the_shared_daemon_does() {
     world.daemon.wait_exit();
     client.expect_closed();
     front.wait_exit();
+}
+
+#[test]
+fn connect_starts_a_daemon_when_none_runs_and_several_at_once_find_the_same_one() {
+    let home = temp_home();
+    let runtime = ScriptedRuntime::listen(&home.path().join("rt.sock"), 3);
+    let socket = home.path().join("new/d.sock");
+    let args = ["connect", "--socket", socket.to_str().unwrap(), "--runtime", &runtime.spec()];
+    let mut joined = Vec::new();
+    for _ in 0..3 {
+        let (front, stdin, stdout) = Front::spawn(home.path(), &args, &[]);
+        joined.push((front, Conn::new("connected", Box::new(stdout), Box::new(stdin), None, AutoAnswers::new(), None)));
+    }
+    let hellos: Vec<_> = joined.iter_mut().map(|(_, client)| say_hello(client, 3)).collect();
+    for _ in 0..3 {
+        let mut lane = runtime.lane("any");
+        shake_hands(&mut lane, 3).unwrap();
+        std::mem::forget(lane);
+    }
+    for ((_, client), hello) in joined.iter_mut().zip(hellos) {
+        client.expect_result(hello);
+    }
+    let (_, client) = &mut joined[0];
+    let id = client.request("subagentd.status", json!({}));
+    let status = client.expect_result(id);
+    assert_eq!(status["clients"].as_array().map(Vec::len), Some(2), "the other two are on this daemon: {status}");
+    // The daemon outlives those who started it; this test does not leave it behind.
+    let pid = std::fs::read_to_string(socket.with_extension("sock.lock")).unwrap();
+    signal(pid.trim().parse().expect("the lock names its holder"), libc::SIGTERM);
+    for (front, client) in &mut joined {
+        client.expect_closed();
+        front.wait_exit();
+    }
 }

@@ -7,6 +7,8 @@ mod front;
 mod stdio_runtime;
 
 mod connect;
+mod doctor;
+mod exec_tcp;
 mod failing_runtime;
 mod flags;
 mod life;

@@ -324,7 +324,7 @@ fn read_all(
             && message.is_request()
             && let Some(result) = message.method().and_then(|method| auto.get(method))
         {
-            let answer = json!({"jsonrpc": "2.0", "id": message.id(), "result": result}).to_string();
+            let answer = json!({"jsonrpc": "2.0", "id": message.id(), "result": echoed(result, message)}).to_string();
             if let Some(sink) = sink.lock().unwrap().as_mut() {
                 // A peer that has gone by now is noticed as the end of the stream below.
                 let _ = super::frame::write_frame(sink, answer.as_bytes());
@@ -335,6 +335,15 @@ fn read_all(
             return;
         }
     }
+}
+
+/// A runtime's `pong` repeats the message of the `ping`.
+fn echoed(result: &Value, request: &Message) -> Value {
+    let mut result = result.clone();
+    if let (Some("pong"), Some(text)) = (result["message"].as_str(), request.params()["message"].as_str()) {
+        result["message"] = json!(format!("pong: {text}"));
+    }
+    result
 }
 
 fn parse(body: Vec<u8>) -> Result<Message, String> {

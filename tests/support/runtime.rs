@@ -20,7 +20,13 @@ pub struct ScriptedRuntime {
 }
 
 impl ScriptedRuntime {
+    /// A runtime of this protocol: protocol 3 has `connect`, protocol 2 has none.
     pub fn listen(path: &Path, protocol: u64) -> Self {
+        Self::answering(path, pong(protocol))
+    }
+
+    /// A runtime that answers these by itself.
+    pub fn answering(path: &Path, auto: AutoAnswers) -> Self {
         let listener = UnixListener::bind(path).unwrap_or_else(|error| panic!("cannot listen at {}: {error}", path.display()));
         let (activate, active) = mpsc::channel();
         thread::Builder::new()
@@ -28,12 +34,12 @@ impl ScriptedRuntime {
             .spawn(move || {
                 for stream in listener.incoming() {
                     let Ok(stream) = stream else { return };
-                    let activate = activate.clone();
+                    let (activate, auto) = (activate.clone(), auto.clone());
                     // A lane counts from its first message on: the daemon may dial for clients that never speak.
                     thread::spawn(move || {
                         let (first, spoke) = mpsc::channel::<()>();
                         let on_first = Box::new(move || first.send(()).expect("this thread waits for it"));
-                        let lane = socket_conn("lane", stream, pong(protocol), Some(on_first));
+                        let lane = socket_conn("lane", stream, auto, Some(on_first));
                         if spoke.recv().is_ok() {
                             let _ = activate.send(lane);
                         }
@@ -69,18 +75,38 @@ impl ScriptedRuntime {
     }
 }
 
-/// What a runtime of this protocol says to `ping`.
+/// What a runtime of this protocol answers by itself.
 pub fn pong(protocol: u64) -> AutoAnswers {
-    AutoAnswers::from([("ping".to_owned(), json!({"message": "pong", "timestamp": 1_794_786_936_722_u64, "protocolVersion": protocol}))])
+    match protocol {
+        3 => AutoAnswers::from([(
+            "ping".to_owned(),
+            json!({"message": "pong", "timestamp": "2026-11-15T23:55:36.722Z", "protocolVersion": 3}),
+        )]),
+        _ => pong_without_connect(protocol, "0.0.420"),
+    }
+}
+
+/// What a runtime without `connect` answers by itself. It tells its version by `status.get` only, so whether the
+/// daemon asks for that is its own business too.
+pub fn pong_without_connect(protocol: u64, version: &str) -> AutoAnswers {
+    AutoAnswers::from([
+        ("ping".to_owned(), json!({"message": "pong", "timestamp": 1_794_786_936_722_u64, "protocolVersion": protocol})),
+        ("status.get".to_owned(), json!({"version": version, "protocolVersion": protocol})),
+    ])
 }
 
 /// A runtime's side of the daemon's handshake, as a runtime of this protocol answers it.
 pub fn shake_hands(lane: &mut Lane, protocol: u64) -> Result<(), String> {
+    answer_connect(lane, protocol == 3)
+}
+
+/// A runtime's side of the daemon's handshake, with or without `connect`.
+pub fn answer_connect(lane: &mut Lane, connect: bool) -> Result<(), String> {
     let hello = lane.try_next()?;
     if hello.method() != Some("connect") || !hello.is_request() {
         return Err(format!("{}: expected the daemon's connect, but this arrived: {}", lane.name(), hello.text));
     }
-    if protocol == 3 {
+    if connect {
         lane.respond(&hello.id(), connected());
     } else {
         lane.respond_error(&hello.id(), -32601, "Unhandled method connect");

@@ -7,10 +7,13 @@ use tempfile::TempDir;
 
 use super::conn::Conn;
 use super::daemon::Daemon;
-use super::runtime::{Lane, ScriptedRuntime, shake_hands};
+use super::runtime::{Lane, ScriptedRuntime, answer_connect, pong_without_connect};
 
 pub struct World {
+    /// What the runtime speaks.
     pub protocol: u64,
+    /// Whether the runtime has `connect`.
+    connect: bool,
     // Dropped first: the daemon must be gone before its socket's folder is.
     pub daemon: Daemon,
     pub runtime: ScriptedRuntime,
@@ -25,27 +28,43 @@ impl World {
     pub fn with_config(protocol: u64, config: Option<&str>) -> Self {
         let home = temp_home();
         let runtime = ScriptedRuntime::listen(&home.path().join("rt.sock"), protocol);
+        Self::around(protocol, protocol == 3, home, runtime, config)
+    }
+
+    /// A runtime like CLI 1.0.20: protocol 3 without `connect`.
+    pub fn without_connect(config: Option<&str>) -> Self {
+        let home = temp_home();
+        let runtime = ScriptedRuntime::answering(&home.path().join("rt.sock"), pong_without_connect(3, "1.0.20"));
+        Self::around(3, false, home, runtime, config)
+    }
+
+    fn around(protocol: u64, connect: bool, home: TempDir, runtime: ScriptedRuntime, config: Option<&str>) -> Self {
         let daemon = Daemon::serve(home.path(), &runtime.spec(), config);
-        Self { protocol, daemon, runtime, home }
+        Self { protocol, connect, daemon, runtime, home }
     }
 
     pub fn home(&self) -> &Path {
         self.home.path()
     }
 
-    /// A client that has said hello, and its lane.
+    /// A client that has said hello, and its lane. It speaks what the runtime does.
     pub fn open(&self, name: &str) -> (Conn, Lane) {
-        self.try_open(name).unwrap_or_else(|why| panic!("{why}"))
+        self.open_as(name, self.protocol)
     }
 
-    pub fn try_open(&self, name: &str) -> Result<(Conn, Lane), String> {
+    /// The same for a client that may speak another protocol than the runtime.
+    pub fn open_as(&self, name: &str, protocol: u64) -> (Conn, Lane) {
+        self.try_open(name, protocol).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    pub fn try_open(&self, name: &str, protocol: u64) -> Result<(Conn, Lane), String> {
         let mut client = self.daemon.dial(name);
-        let id = say_hello(&mut client, self.protocol);
+        let id = say_hello(&mut client, protocol);
         let mut lane = self.runtime.try_lane(name)?;
-        shake_hands(&mut lane, self.protocol)?;
+        answer_connect(&mut lane, self.connect)?;
         let answer = client.try_next()?;
-        if answer.value["id"] != id || answer.value["result"]["protocolVersion"] != self.protocol {
-            return Err(format!("client {name}: expected a handshake for protocol {}, but this arrived: {}", self.protocol, answer.text));
+        if answer.value["id"] != id || answer.value["result"]["protocolVersion"] != protocol {
+            return Err(format!("client {name}: expected a handshake for protocol {protocol}, but this arrived: {}", answer.text));
         }
         Ok((client, lane))
     }

@@ -34,6 +34,12 @@ pub fn fill_in(value: &Value, variables: &Variables) -> Result<Value, String> {
     })
 }
 
+/// A time as protocol 3 writes it: `2026-01-01T00:00:00.000Z`.
+fn is_iso(text: &str) -> bool {
+    let shape: String = text.chars().map(|letter| if letter.is_ascii_digit() { '0' } else { letter }).collect();
+    shape == "0000-00-00T00:00:00.000Z"
+}
+
 /// Whether `actual` has everything that `pattern` asks for; otherwise where it differs.
 pub fn fits(pattern: &Value, actual: &Value, variables: &mut Variables) -> Result<(), String> {
     fits_at("", pattern, actual, variables)
@@ -50,7 +56,8 @@ fn fits_at(path: &str, pattern: &Value, actual: &Value, variables: &mut Variable
                 let wanted = fill_in(argument, variables)?;
                 if wanted == *actual { Ok(()) } else { differs(format!("expected exactly {wanted}, got {actual}")) }
             }
-            "integer" | "contains" => differs(format!("expected {pattern}, got {actual}")),
+            "iso" if actual.as_str().is_some_and(is_iso) => Ok(()),
+            "integer" | "contains" | "iso" => differs(format!("expected {pattern}, got {actual}")),
             _ => differs(format!("the vector has an unknown operator ${name}")),
         };
     }

@@ -30,7 +30,12 @@ pub fn play(vector: &Value) -> Result<(), String> {
         vector[field].as_str().filter(|text| !text.is_empty()).ok_or(format!("no {field}"))?;
     }
     let steps = vector["steps"].as_array().filter(|steps| !steps.is_empty()).ok_or("no steps")?;
-    let world = World::with_config(protocol, vector["config"].as_str());
+    let config = vector["config"].as_str();
+    let world = match (&vector["connect"], protocol) {
+        (Value::Null, _) => World::with_config(protocol, config),
+        (Value::Bool(false), 3) => World::without_connect(config),
+        (other, _) => return Err(format!("connect may be false, with protocol 3 only, not {other}")),
+    };
     let mut player = Player { world, pairs: BTreeMap::new(), variables: Variables::new() };
     for (at, step) in steps.iter().enumerate() {
         player.step(step).map_err(|why| format!("step {} {}: {why}", at + 1, shown(step)))?;
@@ -70,9 +75,14 @@ impl Player {
         }
     }
 
-    fn open(&mut self, name: &Value) -> Result<(), String> {
-        let name = name.as_str().ok_or("open wants a name")?;
-        let (client, lane) = self.world.try_open(name)?;
+    /// `"a"`, or `{"client": "a", "protocol": 2}`.
+    fn open(&mut self, detail: &Value) -> Result<(), String> {
+        let name = detail.as_str().or(detail["client"].as_str()).ok_or("open wants a name")?;
+        let protocol = match detail.as_object() {
+            Some(detail) => detail.get("protocol").and_then(Value::as_u64).ok_or("open wants the client's protocol")?,
+            None => self.world.protocol,
+        };
+        let (client, lane) = self.world.try_open(name, protocol)?;
         self.pairs.insert(name.to_owned(), Pair { client, lane: Some(lane) });
         Ok(())
     }
@@ -121,8 +131,9 @@ impl Player {
             return self.quiet(&name, !client_first);
         }
         let seen = second.try_next()?;
-        if !seen.is_request() || seen.method() != Some(method) {
-            return Err(format!("{}: expected the request {method}, got {}", second.name(), seen.text));
+        let wanted = detail["asMethod"].as_str().unwrap_or(method);
+        if !seen.is_request() || seen.method() != Some(wanted) {
+            return Err(format!("{}: expected the request {wanted}, got {}", second.name(), seen.text));
         }
         if !seen.id().is_i64() {
             return Err(format!("{}: our requests are numbered with integers, got {}", second.name(), seen.text));
@@ -131,8 +142,11 @@ impl Player {
         let answer = answer.to_string();
         second.send_text(&format!(r#"{{"jsonrpc":"2.0","id":{},"{outcome}":{answer}}}"#, seen.id()));
         let reply = reply_to(first, id)?;
-        match reply.raw(outcome) {
-            Some(text) if text == answer => {}
+        match (reply.raw(outcome), detail.get("asResult")) {
+            (Some(_), Some(pattern)) => {
+                fits(pattern, &reply.value[outcome], &mut variables).map_err(|why| format!("{why}\n  in {}", reply.text))?
+            }
+            (Some(text), None) if text == answer => {}
             _ => return Err(format!("{}: expected the {outcome} {answer}, got {}", first.name(), reply.text)),
         }
         self.variables = variables;
