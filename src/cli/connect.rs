@@ -16,7 +16,7 @@ use tokio::net::UnixStream;
 const START_TIME: Duration = Duration::from_secs(10);
 
 /// Flags of `connect`.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub struct ConnectArgs {
     /// The daemon's Unix socket [default: $XDG_RUNTIME_DIR/subagentd/subagentd.sock]
     #[arg(long, value_name = "PATH")]

@@ -1,7 +1,8 @@
 //! The form that SDKs spawn: `--headless` or `--server`, with flags that grow with every SDK release. Nothing
 //! here may stop us from starting; what we do not know we warn about and pass on to the runtime.
 
-use super::{Outcome, log};
+use super::connect::{self, ConnectArgs};
+use super::{Common, Outcome, log};
 use crate::config::Config;
 use crate::daemon::{SdkFront, block_on, serve_sdk};
 use std::ffi::OsString;
@@ -74,6 +75,10 @@ pub fn run(words: &[OsString]) -> Outcome {
     log::start(&args.log_level);
     for word in args.unknown.iter().filter(|w| w.starts_with('-')) {
         eprintln!("subagentd: unknown option {word}: passed on to the runtime");
+    }
+    if std::env::var("SUBAGENTD_ATTACH").is_ok_and(|v| v == "1") && args.front == SdkFront::Stdio {
+        let common = Common { runtime: args.runtime, config: args.config, log_level: args.log_level };
+        return connect::run(&ConnectArgs::default(), &common);
     }
     let config = Config::load(args.config.as_deref())?;
     let runtime = config.runtime(args.runtime.as_deref())?;

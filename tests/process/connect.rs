@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::front::Front;
+use crate::front::{Front, STDIO};
 use crate::support::conn::{AutoAnswers, Conn};
 use crate::support::process::signal;
 use crate::support::runtime::{ScriptedRuntime, shake_hands};
@@ -77,4 +77,22 @@ fn connect_starts_a_daemon_when_none_runs_and_several_at_once_find_the_same_one(
         client.expect_closed();
         front.wait_exit();
     }
+}
+
+#[test]
+fn a_spawned_form_that_is_told_to_attach_joins_the_shared_daemon() {
+    let home = temp_home();
+    let runtime = ScriptedRuntime::listen(&home.path().join("rt.sock"), 3);
+    let env = [("SUBAGENTD_ATTACH", "1"), ("SUBAGENTD_RUNTIME", &runtime.spec())];
+    let (mut front, stdin, stdout) = Front::spawn(home.path(), STDIO, &env);
+    let mut client = Conn::new("attached", Box::new(stdout), Box::new(stdin), None, AutoAnswers::new(), None);
+    let hello = say_hello(&mut client, 3);
+    let mut lane = runtime.lane("attached");
+    shake_hands(&mut lane, 3).unwrap();
+    client.expect_result(hello);
+    let lock = home.path().join("subagentd/subagentd.sock.lock");
+    let pid = std::fs::read_to_string(lock).expect("a shared daemon runs at the usual place");
+    client.close();
+    front.expect_clean_exit();
+    signal(pid.trim().parse().expect("the lock names its holder"), libc::SIGTERM);
 }
