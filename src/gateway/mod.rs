@@ -9,3 +9,6 @@ pub mod layers;
 mod socket;
 
 pub use hub::Hub;
+
+#[cfg(test)]
+mod tests;

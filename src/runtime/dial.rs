@@ -21,9 +21,17 @@ pub struct Line {
     pub process: Option<Rc<Process>>,
 }
 
+/// How a runtime is reached.
+enum Way {
+    /// As it was named.
+    Named(RuntimeSpec),
+    /// In this process: each call gives our end of a new connection.
+    InProcess(Box<dyn Fn() -> Stream>),
+}
+
 /// Connects lanes to one runtime.
 pub struct Dialler {
-    spec: RuntimeSpec,
+    way: Way,
     sdk_flags: Vec<String>,
     /// The token of a runtime that we start with one.
     pub token: Option<String>,
@@ -38,21 +46,30 @@ impl Dialler {
             RuntimeSpec::ExecTcp(_) => Some(format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())),
             _ => None,
         };
-        Dialler { spec, sdk_flags, token, running: RefCell::new(None), starting: tokio::sync::Mutex::new(()) }
+        Dialler { way: Way::Named(spec), sdk_flags, token, running: RefCell::new(None), starting: tokio::sync::Mutex::new(()) }
+    }
+
+    /// For a runtime in this process.
+    pub fn in_process(connect: impl Fn() -> Stream + 'static) -> Dialler {
+        Dialler { way: Way::InProcess(Box::new(connect)), ..Dialler::new(RuntimeSpec::Embedded, Vec::new()) }
     }
 
     /// A new connection to the runtime; the error says what was tried.
     pub async fn dial(&self) -> Result<Line, String> {
-        match &self.spec {
+        let spec = match &self.way {
+            Way::InProcess(connect) => return Ok(Line { stream: connect(), process: None }),
+            Way::Named(spec) => spec,
+        };
+        match spec {
             RuntimeSpec::Embedded => {
                 Err("this build has no embedded runtime yet; name one with --runtime or SUBAGENTD_RUNTIME, for example exec:copilot".into())
             }
             RuntimeSpec::Exec(_) => {
-                let (process, stdin, stdout) = Process::start(&self.spec.command(&self.sdk_flags), &[])?;
+                let (process, stdin, stdout) = Process::start(&spec.command(&self.sdk_flags), &[])?;
                 Ok(Line { stream: Stream::new(stdout, stdin), process: Some(Rc::new(process)) })
             }
             RuntimeSpec::ExecTcp(_) => {
-                let (process, port) = self.started().await?;
+                let (process, port) = self.started(spec).await?;
                 let socket =
                     TcpStream::connect(("127.0.0.1", port)).await.map_err(|e| format!("cannot connect to its port {port}: {e}"))?;
                 Ok(Line { stream: socket.into(), process: Some(process) })
@@ -69,7 +86,7 @@ impl Dialler {
     }
 
     /// The process that listens, started if it is not running.
-    async fn started(&self) -> Result<(Rc<Process>, u16), String> {
+    async fn started(&self, spec: &RuntimeSpec) -> Result<(Rc<Process>, u16), String> {
         let _one_at_a_time = self.starting.lock().await;
         if let Some((process, port)) = &*self.running.borrow()
             && process.is_running()
@@ -77,7 +94,7 @@ impl Dialler {
             return Ok((process.clone(), *port));
         }
         let token = self.token.as_deref().unwrap_or_default();
-        let command = self.spec.command(&self.sdk_flags);
+        let command = spec.command(&self.sdk_flags);
         let (process, stdin, stdout) = Process::start(&command, &[("COPILOT_CONNECTION_TOKEN", token)])?;
         // Closing stdin would tell some runtimes to end; it stays open as long as the process is wanted.
         process.keep(stdin);

@@ -8,30 +8,30 @@ use crate::support::conn::{Conn, Message};
 use crate::support::runtime::Lane;
 use crate::support::world::{World, call, client_is_quiet, create, resume, tool};
 
-const BUDGET: Duration = Duration::from_millis(100);
+pub const BUDGET: Duration = Duration::from_millis(100);
 
-fn input(session: &str) -> Value {
+pub fn input(session: &str) -> Value {
     json!({"sessionId": session, "question": "Which?", "allowFreeform": true})
 }
 
-fn hook(session: &str) -> Value {
+pub fn hook(session: &str) -> Value {
     json!({"sessionId": session, "hookType": "preToolUse", "input": {"sessionId": session, "toolName": "save"}})
 }
 
-fn tool_call(session: &str) -> Value {
+pub fn tool_call(session: &str) -> Value {
     json!({"sessionId": session, "toolCallId": "call-1", "toolName": "save", "arguments": {}})
 }
 
-fn tool_event(request: &str) -> Value {
+pub fn tool_event(request: &str) -> Value {
     let data = json!({"requestId": request, "sessionId": "s1", "toolCallId": "call-1", "toolName": "save", "arguments": {}});
     json!({"type": "external_tool.requested", "data": data})
 }
 
-fn permission_event(request: &str) -> Value {
+pub fn permission_event(request: &str) -> Value {
     json!({"type": "permission.requested", "data": {"requestId": request, "permissionRequest": {"kind": "shell", "toolCallId": "call-1"}}})
 }
 
-fn with_save() -> Value {
+pub fn with_save() -> Value {
     json!({"tools": [tool("save")]})
 }
 
@@ -49,7 +49,7 @@ fn ask_all_v2(client: &mut Conn, lane: &mut Lane, session: &str) -> Vec<i64> {
     asked
 }
 
-fn assert_disconnected(message: &Message, id: i64) {
+pub fn assert_disconnected(message: &Message, id: i64) {
     assert_eq!(message.value["id"], id, "{}", message.text);
     assert_eq!(message.value["error"]["code"], -32000, "{}", message.text);
     assert!(message.value["error"]["message"].as_str().unwrap_or_default().contains("disconnected"), "{}", message.text);
@@ -114,7 +114,7 @@ fn a_dead_protocol_2_clients_questions_go_to_another_attached_client() {
 
 /// Takes what the daemon says on a dead client's lane until all four questions are answered. The lane has no client
 /// any more, so the daemon may close it without waiting for what the runtime says to that.
-fn answers_on_behalf(lane: &mut Lane, input: i64, hook: i64) {
+pub fn answers_on_behalf(lane: &mut Lane, input: i64, hook: i64) {
     let (mut tool, mut permission, mut input_failed, mut hook_failed) = (0, 0, 0, 0);
     while tool + permission + input_failed + hook_failed < 4 {
         let message = lane.next();

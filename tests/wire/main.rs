@@ -6,6 +6,7 @@ mod support;
 mod pattern;
 mod replay;
 
+mod bridge;
 mod bytes;
 mod dead_client;
 mod dead_runtime;
