@@ -109,8 +109,11 @@ pub fn without_nulls(params: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// A hook that protocol 2 runs with every prompt and this runtime does not.
-pub fn boundary_hook(session: &str, hook: &str, extra: (&str, &str)) -> Vec<u8> {
-    let input = json!({"sessionId": session, "timestamp": super::time::now_millis(), "cwd": "", extra.0: extra.1});
+pub fn boundary_hook(session: &str, hook: &str, about: Value) -> Vec<u8> {
+    let mut input = json!({"sessionId": session, "timestamp": super::time::now_millis(), "cwd": ""});
+    if let (Value::Object(input), Value::Object(about)) = (&mut input, about) {
+        input.extend(about);
+    }
     write::json(&json!({"sessionId": session, "hookType": hook, "input": input}))
 }
 

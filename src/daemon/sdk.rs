@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::gateway::Hub;
 use crate::routing::{Door, Principal, Router, Settings};
 use crate::runtime::{Dialler, RuntimeSpec};
-use crate::transport::{listen, stdio};
+use crate::transport::{Stream, listen, stdio};
 use std::io::{Result, Write};
 use std::rc::Rc;
 use std::time::Duration;
@@ -59,7 +59,7 @@ pub async fn serve_sdk(front: SdkFront, config: &Config, runtime: RuntimeSpec, s
             println!("CLI server listening on port {port}");
             std::io::stdout().flush()?;
             let token: Option<Rc<str>> = std::env::var("COPILOT_CONNECTION_TOKEN").ok().filter(|t| !t.is_empty()).map(Into::into);
-            let accepting = accept(&listener, &hub, || Door { principal: Principal::new("sdk"), token: token.clone() });
+            let accepting = accept(&listener, &hub, |_| Some(Door { principal: Principal::new("sdk"), token: token.clone() }));
             tokio::select! {
                 failed = accepting => failed?,
                 () = hub.exit.notified() => {}
@@ -70,11 +70,15 @@ pub async fn serve_sdk(front: SdkFront, config: &Config, runtime: RuntimeSpec, s
     Ok(())
 }
 
-/// Serves everyone who comes.
-pub(super) async fn accept(listener: &listen::Listener, hub: &Rc<Hub>, door: impl Fn() -> Door) -> Result<()> {
+/// Serves everyone whom the door lets in.
+pub(super) async fn accept(listener: &listen::Listener, hub: &Rc<Hub>, door: impl Fn(&Stream) -> Option<Door>) -> Result<()> {
     loop {
         match listener.accept().await {
-            Ok(stream) => drop(spawn_local(hub.clone().serve(stream, door()))),
+            Ok(stream) => {
+                if let Some(door) = door(&stream) {
+                    spawn_local(hub.clone().serve(stream, door));
+                }
+            }
             // Out of descriptors or a peer that left before it was greeted: others still want to come in.
             Err(error) => {
                 tracing::warn!("a connection could not be accepted: {error}");

@@ -40,11 +40,20 @@ pub async fn serve(options: &ServeOptions, config: &Config, runtime: RuntimeSpec
     spawn_local(hub.clone().keep_time());
     let listener = listen::unix(&options.socket, &lock)?;
     tracing::info!("serving {} in front of {runtime}", options.socket.display());
-    let uid = Principal::new("owner");
-    let unix = accept(&listener, &hub, || Door { principal: uid.clone(), token: None });
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    let owner = unsafe { libc::geteuid() };
+    let principal = Principal::new(&format!("uid:{owner}"));
+    // The socket's mode keeps others out; whoever got in all the same is not served.
+    let unix = accept(&listener, &hub, |stream| match stream.uid {
+        Some(uid) if uid == owner || uid == 0 => Some(Door { principal: principal.clone(), token: None }),
+        uid => {
+            tracing::warn!("a connection of uid {uid:?} was refused: this daemon serves uid {owner}");
+            None
+        }
+    });
     let result = tokio::select! {
         failed = unix => failed,
-        failed = tcp(options.port, &hub, &uid) => failed,
+        failed = tcp(options.port, &hub, &principal) => failed,
         ended = told_to_end() => ended,
     };
     let _ = std::fs::remove_file(&options.socket);
@@ -65,5 +74,5 @@ async fn tcp(port: Option<u16>, hub: &Rc<Hub>, principal: &Principal) -> Result<
     };
     let (listener, port) = listen::tcp(port).await?;
     tracing::info!("serving port {port} on loopback");
-    accept(&listener, hub, || Door { principal: principal.clone(), token: Some(token.clone()) }).await
+    accept(&listener, hub, |_| Some(Door { principal: principal.clone(), token: Some(token.clone()) })).await
 }

@@ -123,12 +123,8 @@ pub struct RawAgent<'a> {
 
 /// The flags of the options, read separately so that an odd shape of one field does not hide the others.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OpenFlags<'a> {
+pub struct OpenFlags {
     /// Whether this client answers `hooks.invoke`.
     #[serde(default)]
     pub hooks: Option<bool>,
-    /// Whether this client answers permission requests.
-    #[serde(borrow, default)]
-    pub request_permission: Option<&'a RawValue>,
 }

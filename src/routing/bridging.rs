@@ -57,11 +57,15 @@ impl Router {
     pub(super) fn detach(&mut self, id: PortId, lane: PortId, message: &Message) {
         match self.attached(id, message) {
             Err(_) => self.answer(id, message, b"{\"success\":true}"),
-            Ok(Some(key)) if self.bridge(id, lane) != Bridge::V3Client => self.forward(id, lane, message, After::Detach(key)),
+            // On a shared lane the runtime knows one connection: one client's leaving must not be everyone's.
+            Ok(Some(key)) if self.settings.lane_per_client && self.bridge(id, lane) != Bridge::V3Client => {
+                self.forward(id, lane, message, After::Detach(key));
+            }
             Ok(Some(key)) if self.sessions.get(key).is_some_and(|s| s.attached.len() > 1) => {
                 self.answer(id, message, b"{\"success\":true}");
                 self.sessions.detach(key, id);
             }
+            Ok(Some(key)) if self.bridge(id, lane) != Bridge::V3Client => self.forward(id, lane, message, After::Detach(key)),
             Ok(Some(key)) => self.forward_as(id, lane, message, names::SESSION_DESTROY, message.params(), After::Detach(key)),
             Ok(None) => self.forward(id, lane, message, After::Nothing),
         }
@@ -120,56 +124,72 @@ impl Router {
     /// A prompt that the runtime does not name is named after the oldest that was sent.
     pub(super) fn identify_prompt(&mut self, key: SessionKey, message: &Message) -> Option<Message> {
         let prompts = &mut self.sessions.get_mut(key)?.bridged.prompts;
-        let data = drift::with_message_id(message.raw(DATA)?, prompts.front()?);
+        let told: Value = serde_json::from_slice(message.raw(DATA)?).ok()?;
+        if let Some(id) = told["messageId"].as_str() {
+            prompts.retain(|prompt| prompt != id);
+            return None;
+        }
+        let data = drift::with_message_id(message.raw(DATA)?, prompts.front()?)?;
         prompts.pop_front();
-        let data = data?;
         let mut edits = Edits::new();
         edits.replace(message.span(DATA), &data);
         Message::read(edits.apply(message.body()).into(), &ROUTED, usize::MAX).ok()
     }
 
-    /// Tells a client a question by event, in the form that it understands.
-    pub(super) fn tell_question(&mut self, client: PortId, lane: PortId, at: Resolved, kind: &str, request: &str, message: &Message) {
+    /// Tells a client a question by event, in the form that it understands. Says whether it was told.
+    pub(super) fn tell_question(
+        &mut self,
+        client: PortId,
+        lane: PortId,
+        at: Resolved,
+        kind: &str,
+        request: &str,
+        message: &Message,
+    ) -> bool {
         if self.bridge(client, lane) != Bridge::V2Client {
-            return self.tell(client, at.session, at.child, message);
+            self.tell(client, at.session, at.child, message);
+            return true;
         }
-        let Some(session) = self.sessions.get(at.session) else { return };
+        let Some(session) = self.sessions.get(at.session) else { return false };
         let (method, params) = match kind {
             names::EXTERNAL_TOOL_REQUESTED => {
                 let tool = message.text(DATA_TOOL_NAME).unwrap_or_default();
                 let registered = session.attachment(client).is_some_and(|a| a.tools.iter().any(|t| **t == *tool));
                 if !registered {
-                    return;
+                    return false;
                 }
                 (names::TOOL_CALL, v2_client::tool_call(&session.id, message))
             }
             // A hook decided already: there is nothing to ask.
-            names::PERMISSION_REQUESTED if message.raw(DATA_RESOLVED_BY_HOOK) == Some(b"true") => return,
+            names::PERMISSION_REQUESTED if message.raw(DATA_RESOLVED_BY_HOOK) == Some(b"true") => return false,
             names::PERMISSION_REQUESTED => (names::PERMISSION_REQUEST, v2_client::permission_request(&session.id, message)),
-            _ => return,
+            _ => return false,
         };
-        let Some(state) = self.client_mut(client) else { return };
+        let Some(state) = self.client_mut(client) else { return false };
         let number = state.asked.open(Asked::Question(at.session, request.into()));
         self.send(client, &write::request(number, method, &params));
+        true
     }
 
     /// A protocol 2 client answered what it was asked for a question by event.
-    pub(super) fn answer_event(&mut self, key: SessionKey, request: &str, response: &Message) {
+    pub(super) fn answer_event(&mut self, client: PortId, key: SessionKey, request: &str, response: &Message) {
         let Some(question) = self.sessions.get_mut(key).and_then(|s| s.questions.answer(request)) else {
             return tracing::debug!("a late answer of a protocol 2 client was ignored");
         };
+        // The lane by which the question came first may be gone; the answerer's own knows the session as well.
+        let own = self.client(client).map_or(question.lane, |c| c.lane);
         let session = question.event.text(SESSION_ID).unwrap_or_default();
         let (method, params) = if question.event.text(EVENT_TYPE).as_deref() == Some(names::EXTERNAL_TOOL_REQUESTED) {
             (names::HANDLE_TOOL, v2_client::tool_answer(&session, request, response))
         } else {
             (names::HANDLE_PERMISSION, v2_client::permission_answer(&session, request, response))
         };
-        let early = self.lane(question.lane).is_some_and(|l| l.is_early_v3()) && method == names::HANDLE_PERMISSION;
+        let early = self.lane(own).is_some_and(|l| l.is_early_v3()) && method == names::HANDLE_PERMISSION;
         let params = match drift::early_decision(&params).filter(|_| early) {
             Some((span, kind)) => [&params[..span.start], &kind, &params[span.end..]].concat(),
             None => params,
         };
-        self.originate(question.lane, method, &params, After::Nothing);
+        self.originate(own, method, &params, After::Nothing);
         self.retire_orphan(question.lane);
     }
 
@@ -192,12 +212,9 @@ impl Router {
         if let Some(data) = &contents {
             edits.replace(message.span(DATA), data);
         }
-        for slot in [AGENT_ID, PARENT_AGENT_ID] {
-            if message.raw(slot).is_some() {
-                edits.replace(remove_member(message.body(), message.span(slot)), b"");
-            }
-        }
-        self.send_edited(client, message, &edits);
+        let edited = Bytes::from(edits.apply(message.body()));
+        let without_agent = [AGENT_ID, PARENT_AGENT_ID].into_iter().fold(edited, without);
+        self.send(client, &without_agent);
     }
 
     /// A protocol 2 runtime's question that goes to a protocol 2 client is shown to the protocol 3 clients of
@@ -308,10 +325,13 @@ impl Router {
     }
 
     /// A question by request is answered or given up: the event that stood for it is closed.
-    pub(super) fn close_shown(&mut self, ask: &Ask) {
+    pub(super) fn close_shown(&mut self, ask: &Ask, response: Option<&Message>) {
         let (Some(request), Some(key)) = (&ask.shown_as, ask.session) else { return };
+        let result: Value = response.and_then(|r| serde_json::from_slice(r.raw(RESULT)?).ok()).unwrap_or_default();
+        let is_permission = *ask.request.method() == *names::PERMISSION_REQUEST;
+        let decided = is_permission.then(|| result["result"]["kind"].as_str().unwrap_or(tables::DENIED_UNASKED));
         if let Some(question) = self.sessions.get_mut(key).and_then(|s| s.questions.answer(request)) {
-            self.tell_completed(key, &question, request, None);
+            self.tell_completed(key, &question, request, decided);
         }
     }
 
@@ -323,5 +343,17 @@ impl Router {
         for client in &question.seen {
             self.send(*client, &body);
         }
+    }
+}
+
+/// A body without one member of its event's envelope.
+fn without(body: Bytes, slot: usize) -> Bytes {
+    match Message::read(body.clone(), &ROUTED, usize::MAX) {
+        Ok(message) if message.raw(slot).is_some() => {
+            let mut edits = Edits::new();
+            edits.replace(remove_member(&body, message.span(slot)), b"");
+            edits.apply(&body).into()
+        }
+        _ => body,
     }
 }

@@ -279,6 +279,8 @@ impl Router {
                 }
                 // Perhaps from before this daemon started; but never somebody else's under a session of one's own.
                 Standing::Unknown if self.is_asked_elsewhere(id, &request) => return self.answer(id, message, b"{\"success\":false}"),
+                // A protocol 2 runtime knows no such answers, only the questions that we have shown.
+                Standing::Unknown if self.bridge(id, lane) == Bridge::V3Client => return self.answer(id, message, b"{\"success\":false}"),
                 Standing::Unknown => {}
             }
         }

@@ -10,7 +10,7 @@ use super::sessions::SessionKey;
 use crate::protocol::fields::*;
 use crate::protocol::questions::{HandlePendingToolCall, ToolResult};
 use crate::protocol::subagent::{SubagentEnded, SubagentStarted, ToolRequest};
-use crate::protocol::{V3, names};
+use crate::protocol::{V2, V3, names};
 use crate::rpc::{Edits, Message, write};
 
 use super::lane::After;
@@ -76,11 +76,11 @@ impl Router {
             }
         }
         let with_id = if kind == names::USER_MESSAGE && child.is_none() { self.identify_prompt(at.session, message) } else { None };
-        let message = with_id.as_ref().unwrap_or(message);
         for client in self.audience(lane, at.session) {
             match self.bridge(client, lane) {
                 Bridge::V2Client => self.tell_v2(client, at.session, &kind, child, message),
-                _ => self.tell(client, at.session, child, message),
+                _ if self.client(client).is_some_and(|c| c.protocol == Some(V2)) => self.tell(client, at.session, child, message),
+                _ => self.tell(client, at.session, child, with_id.as_ref().unwrap_or(message)),
             }
         }
     }
@@ -200,11 +200,12 @@ impl Router {
         }
         for client in self.audience(lane, at.session) {
             let question = self.sessions.get_mut(at.session).and_then(|s| s.questions.get_mut(request));
-            if let Some(question) = question
-                && !question.seen.contains(&client)
+            let new = question.is_some_and(|q| !q.seen.contains(&client));
+            if new
+                && self.tell_question(client, lane, at, kind, request, message)
+                && let Some(question) = self.sessions.get_mut(at.session).and_then(|s| s.questions.get_mut(request))
             {
                 question.seen.push(client);
-                self.tell_question(client, lane, at, kind, request, message);
             }
         }
     }

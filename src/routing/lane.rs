@@ -8,7 +8,7 @@ use crate::error::Refusal;
 use crate::protocol::handshake::{ConnectParams, ConnectResult, PingResult};
 use crate::protocol::{V2, V3, names};
 use crate::rpc::message::{ERROR, RESULT};
-use crate::rpc::{Message, RequestTable, write};
+use crate::rpc::{Kind, Message, RequestTable, write};
 use std::collections::VecDeque;
 
 /// How far a lane has come.
@@ -141,7 +141,15 @@ impl Router {
 
     /// A client's message must wait until the runtime has said which protocol it speaks.
     pub(super) fn wait_for_lane(&mut self, id: PortId, client: PortId, message: Message) {
+        let limit = self.settings.queue_bytes;
         let Some(lane) = self.lane_mut(id) else { return };
+        if lane.waiting.iter().map(|(_, m)| m.body().len()).sum::<usize>() > limit {
+            let why = Refusal::Overloaded(format!("more than {limit} bytes wait for the runtime to start; try again later"));
+            if message.kind() == Kind::Request {
+                self.refuse(client, &message, &why);
+            }
+            return;
+        }
         lane.waiting.push_back((client, message));
         match lane.status {
             LaneStatus::Idle => self.dial(id),
@@ -231,7 +239,7 @@ impl Router {
             }
         }
         for (client, message) in waiting {
-            if message.kind() == crate::rpc::Kind::Request {
+            if message.kind() == Kind::Request {
                 self.refuse(client, &message, &refusal);
             }
         }

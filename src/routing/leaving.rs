@@ -48,17 +48,22 @@ impl Router {
         self.deadlines_changed = true;
         let deadline = self.settings.grace.filter(|_| client.protocol != Some(V2)).map(|grace| self.now() + grace);
         let mut awaited = false;
-        for key in self.sessions.of_client(id) {
+        let parted = self.sessions.of_client(id);
+        for key in parted.iter().copied() {
             self.sessions.detach(key, id);
             let Some(session) = self.sessions.get_mut(key) else { continue };
             if session.attached.is_empty() {
                 let waits = session.questions.open().next().is_some();
                 session.awaited_until = deadline.filter(|_| waits);
                 awaited |= session.awaited_until.is_some();
-                if waits && deadline.is_none() {
+                if session.awaited_until.is_none() {
                     self.give_up(key);
+                    self.release(client.lane, key);
                 }
             }
+        }
+        for key in parted {
+            self.pass_on_shown(key, id);
         }
         for (_, asked) in client.asked.drain() {
             let key = match asked {
@@ -86,6 +91,20 @@ impl Router {
             }
         }
         self.leave_lane(client.lane, id, deadline.filter(|_| awaited));
+    }
+
+    /// A protocol 2 runtime's questions that only the client that left was shown go to one that is still there.
+    fn pass_on_shown(&mut self, key: SessionKey, gone: PortId) {
+        let Some(session) = self.sessions.get(key).filter(|s| !s.attached.is_empty()) else { return };
+        let shown: Vec<_> = session.questions.open().filter(|(_, q)| q.seen == [gone]).filter_map(|(_, q)| q.stands_for).collect();
+        for ask in shown {
+            let Some((lane, request)) = self.asks.get(ask).filter(|a| a.asked.is_none()).map(|a| (a.lane, a.request.clone())) else {
+                continue;
+            };
+            if let Some(heir) = self.choose_client(lane, Some(key), &request) {
+                self.put(ask, heir);
+            }
+        }
     }
 
     /// A lane loses a client. A client's own lane goes with it, unless answers may still have to go out by it:
@@ -164,11 +183,13 @@ impl Router {
         let mut lanes = Vec::new();
         for request in waiting {
             let Some(question) = self.sessions.get_mut(key).and_then(|s| s.questions.get_mut(&request)) else { continue };
-            question.seen.push(client);
             let (event, child, lane) = (question.event.clone(), question.child, question.lane);
             lanes.push(lane);
             let at = Resolved { session: key, child };
-            self.tell_question(client, lane, at, &event.text(EVENT_TYPE).unwrap_or_default(), &request, &event);
+            let told = self.tell_question(client, lane, at, &event.text(EVENT_TYPE).unwrap_or_default(), &request, &event);
+            if let Some(question) = self.sessions.get_mut(key).and_then(|s| s.questions.get_mut(&request)).filter(|_| told) {
+                question.seen.push(client);
+            }
         }
         let asks: Vec<_> = self.asks.iter().filter(|(_, ask)| ask.session == Some(key) && ask.asked.is_none()).map(|(k, _)| k).collect();
         for ask in asks {
@@ -189,8 +210,10 @@ impl Router {
         // A lane by which an answer goes out now is given time to confirm it.
         let mut answered = Vec::new();
         for key in due {
-            answered.extend(self.sessions.get(key).into_iter().flat_map(|s| s.questions.open().map(|(_, q)| q.lane)));
+            let lanes: Vec<_> = self.sessions.get(key).into_iter().flat_map(|s| s.questions.open().map(|(_, q)| q.lane)).collect();
             self.give_up(key);
+            lanes.first().into_iter().for_each(|lane| self.release(*lane, key));
+            answered.extend(lanes);
         }
         let late: Vec<_> = self.asks.iter().filter(|(_, ask)| ask.deadline.is_some_and(|at| at <= now)).map(|(key, _)| key).collect();
         for key in late {
@@ -215,6 +238,16 @@ impl Router {
         let sessions = self.sessions.iter().filter_map(|(_, s)| s.awaited_until);
         let asks = self.asks.iter().filter_map(|(_, ask)| ask.deadline);
         sessions.chain(asks).chain(self.orphans.iter().map(|(_, at)| *at)).min()
+    }
+
+    /// A shared lane stays when a client goes, so the runtime has to be told that nobody is attached any more.
+    fn release(&mut self, lane: PortId, key: SessionKey) {
+        let ready = self.lane(lane).filter(|l| l.status == LaneStatus::Ready);
+        let (false, Some(lane_state), Some(session)) = (self.settings.lane_per_client, ready, self.sessions.get(key)) else { return };
+        let method = if lane_state.protocol == V2 { names::SESSION_DESTROY } else { names::SESSION_DETACH };
+        let params = [b"{\"sessionId\":", &write::quote(&session.id)[..], b"}"].concat();
+        self.originate(lane, method, &params, After::Nothing);
+        self.forget_session(key);
     }
 
     fn give_up(&mut self, key: SessionKey) {
@@ -283,7 +316,7 @@ impl Router {
         let gone: Vec<_> = self.asks.iter().filter(|(_, ask)| ask.lane == lane).map(|(key, _)| key).collect();
         for key in gone {
             if let Some(ask) = self.take_ask(key) {
-                self.close_shown(&ask);
+                self.close_shown(&ask, None);
             }
         }
         self.orphans.retain(|(orphan, _)| *orphan != lane);

@@ -7,6 +7,8 @@ use super::sessions::{SessionKey, Sessions};
 use crate::protocol::session::{OpenFlags, RawAgent, RawOptions, RawTool};
 use crate::rpc::write;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// What a client registers with a session.
@@ -61,6 +63,9 @@ pub struct Opening {
 pub fn read(params: &[u8]) -> Opening {
     let options: RawOptions = serde_json::from_slice(params).unwrap_or_default();
     let flags: OpenFlags = serde_json::from_slice(params).unwrap_or_default();
+    // Read on its own: where a null stands must be known too, and an optional field hides it.
+    let members: HashMap<Cow<str>, &RawValue> = serde_json::from_slice(params).unwrap_or_default();
+    let permission = members.get("requestPermission");
     // What is raw borrows from `params`, so the distance of the two is where it stands.
     let place = |raw: &RawValue| raw.get().as_ptr() as usize - params.as_ptr() as usize;
     let raw_tools = options.tools.unwrap_or_default();
@@ -77,10 +82,10 @@ pub fn read(params: &[u8]) -> Opening {
         tools: tools.iter().map(|t| t.name.as_str().into()).collect(),
         agents: agents.map(|a| Agents::new(a.iter())),
         hooks: flags.hooks.unwrap_or(false),
-        permissions: flags.request_permission.is_some_and(|raw| raw.get() == "true"),
+        permissions: permission.is_some_and(|raw| raw.get() == "true"),
         refuses: false,
     };
-    let permission_flag = flags.request_permission.map(|raw| place(raw)..place(raw) + raw.get().len());
+    let permission_flag = permission.map(|raw| place(raw)..place(raw) + raw.get().len());
     Opening { registration, insertions, permission_flag }
 }
 

@@ -243,7 +243,7 @@ impl Router {
         let asked = message.own_id().and_then(|id| self.client_mut(client)?.asked.close(id));
         let ask = match asked {
             Some(Asked::Ask(key)) => self.take_ask(key),
-            Some(Asked::Question(session, request)) => return self.answer_event(session, &request, message),
+            Some(Asked::Question(session, request)) => return self.answer_event(client, session, &request, message),
             Some(Asked::Courtesy) => return,
             None => None,
         };
@@ -255,7 +255,7 @@ impl Router {
             names::PERMISSION_REQUEST => self.answer_permission(&ask, message),
             _ => self.send_with_id(ask.lane, message, ask.request.id()),
         }
-        self.close_shown(&ask);
+        self.close_shown(&ask, Some(message));
         self.retire_orphan(ask.lane);
     }
 

@@ -37,19 +37,26 @@ pub struct Attachment {
     pub refuses: bool,
     /// Asked for, not yet confirmed by the runtime.
     pub provisional: bool,
+    /// Which of the hooks that begin and end a session it has been asked.
+    pub boundary: Boundary,
+}
+
+/// The hooks that begin and end a session, as one client has seen them.
+#[derive(Debug, Default)]
+pub struct Boundary {
+    /// The runtime has run `sessionStart`.
+    pub started: bool,
+    /// It has done so since the last idle: this prompt needs none from us.
+    pub start_is_fresh: bool,
+    /// `sessionEnd` has been run since the last prompt (for protocol 2 clients), or ever (for protocol 3).
+    pub ended: bool,
 }
 
 /// What the bridge remembers of a session.
 #[derive(Debug, Default)]
 pub struct Bridged {
-    /// The runtime has run `sessionStart`.
-    pub started: bool,
-    /// It has done so since the last idle: this prompt needs none from us.
-    pub start_is_fresh: bool,
     /// Ids of prompts that were sent and have not yet shown up as `user.message`.
     pub prompts: VecDeque<String>,
-    /// `sessionEnd` has been run since the last prompt (for protocol 2 clients), or ever (for protocol 3).
-    pub ended: bool,
     /// Acts that a protocol 3 client approved for the session, which a protocol 2 runtime cannot remember.
     pub approved: HashSet<String>,
     /// Tools that a `preToolUse` hook allowed, whose permission a protocol 2 runtime asks for all the same.
@@ -82,6 +89,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// This client's part, to change.
+    pub fn attachment_mut(&mut self, client: PortId) -> Option<&mut Attachment> {
+        self.attached.iter_mut().find(|a| a.client == client)
+    }
+
     /// This client's part.
     pub fn attachment(&self, client: PortId) -> Option<&Attachment> {
         self.attached.iter().find(|a| a.client == client)
@@ -147,7 +159,14 @@ impl Sessions {
         if let Some(session) = self.slab.get_mut(key.0) {
             match session.attached.iter_mut().find(|a| a.client == client) {
                 Some(attachment) => attachment.provisional &= provisional,
-                None => session.attached.push(Attachment { client, tools: Vec::new(), hooks: false, refuses: false, provisional }),
+                None => session.attached.push(Attachment {
+                    client,
+                    tools: Vec::new(),
+                    hooks: false,
+                    refuses: false,
+                    provisional,
+                    boundary: Boundary::default(),
+                }),
             }
             session.confirmed |= !provisional;
             session.awaited_until = None;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::dead_client::{BUDGET, answers_on_behalf, assert_disconnected, hook, input, permission_event, tool_call, tool_event, with_save};
 use crate::support::conn::Conn;
 use crate::support::runtime::Lane;
-use crate::support::world::{World, call, create, resume};
+use crate::support::world::{World, call, client_is_quiet, create, resume};
 
 const HANDLE_TOOL: &str = "session.tools.handlePendingToolCall";
 
@@ -73,6 +73,24 @@ fn a_question_that_a_dead_protocol_2_client_had_stays_with_the_protocol_3_client
     }
     let answer = json!({"sessionId": "s1", "requestId": "r-1", "result": "by b"});
     call(&mut new, &mut new_lane, HANDLE_TOOL, answer, json!({"success": true}));
+}
+
+#[test]
+fn a_dead_protocol_2_clients_tool_call_does_not_wait_for_one_that_was_never_asked() {
+    let world = World::with_config(3, NO_GRACE);
+    let (mut asked, mut asked_lane) = world.open_as("a", 2);
+    let (mut other, mut other_lane) = world.open_as("b", 2);
+    create(&mut asked, &mut asked_lane, "s1", with_save());
+    resume(&mut other, &mut other_lane, "s1", json!({}));
+    asked_lane.event("s1", tool_event("r-1"));
+    asked.expect_request("tool.call");
+    other_lane.event("s1", tool_event("r-1"));
+    client_is_quiet(&mut other, &mut other_lane);
+    asked.close();
+    let answer = asked_lane.expect_request(HANDLE_TOOL);
+    let params = answer.params();
+    assert_eq!((&params["sessionId"], &params["requestId"]), (&json!("s1"), &json!("r-1")), "{}", answer.text);
+    assert!(params["error"].is_string() && params.get("result").is_none(), "{}", answer.text);
 }
 
 #[test]
