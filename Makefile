@@ -9,13 +9,13 @@ COMPARE ?= ../shared/bench/compare
 
 lint: ## formatting, clippy without warnings, generated files current
 	$(CARGO) fmt --check
-	$(CARGO) fmt --check --manifest-path fuzz/Cargo.toml
+	$(CARGO) fmt --check --manifest-path tests/fuzz/Cargo.toml
 	$(CARGO) clippy --all-targets -- -D warnings
 	$(CARGO) run --quiet -- schema --check protocol/schema
 
 fmt:
 	$(CARGO) fmt
-	$(CARGO) fmt --manifest-path fuzz/Cargo.toml
+	$(CARGO) fmt --manifest-path tests/fuzz/Cargo.toml
 
 schema: ## write protocol/schema anew from the types
 	$(CARGO) run --quiet -- schema --write protocol/schema
@@ -41,5 +41,5 @@ bench: ## a sub-agent's tool call carried direct, by socat and by us, in one run
 fuzz: ## each fuzz target for FUZZ_SECONDS
 	command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
 	for target in codec envelope; do \
-		RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run $$target --sanitizer none -- -max_total_time=$(FUZZ_SECONDS) -max_len=4096 || exit 1; \
+		RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run --fuzz-dir tests/fuzz $$target --sanitizer none -- -max_total_time=$(FUZZ_SECONDS) -max_len=4096 || exit 1; \
 	done

@@ -46,11 +46,6 @@ pub fn hook_for_v2(hook: &str) -> Option<&'static str> {
     }
 }
 
-/// Hooks that begin and end a session: protocol 2 runs them with every prompt, protocol 3 once.
-pub fn is_boundary_hook(hook: &str) -> bool {
-    matches!(hook, "sessionStart" | "sessionEnd")
-}
-
 /// Which permission a built-in tool asks for.
 const TOOL_PERMISSIONS: [(&str, &str); 6] =
     [("bash", "shell"), ("create", "write"), ("edit", "write"), ("view", "read"), ("grep", "read"), ("glob", "read")];

@@ -136,6 +136,9 @@ async fn check_daemon(findings: &mut Findings, socket: &std::path::Path) {
                     lane["protocol"]
                 ));
             }
+            let count = |value: &Value| value.as_array().map_or(0, Vec::len);
+            let children: usize = status["sessions"].as_array().into_iter().flatten().map(|s| count(&s["children"])).sum();
+            findings.note(&format!("  {} session(s) with {children} sub-agent(s)", count(&status["sessions"])));
             for client in status["clients"].as_array().into_iter().flatten() {
                 findings.note(&format!("  client, protocol {}, {} session(s)", client["protocol"], client["sessions"]));
             }

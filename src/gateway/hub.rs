@@ -9,7 +9,7 @@ use crate::rpc::{FrameCodec, FrameError, FrameLimits, Message};
 use crate::runtime::Dialler;
 use crate::transport::Stream;
 use bytes::BytesMut;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::{poll_fn, ready};
 use std::rc::{Rc, Weak};
@@ -40,7 +40,6 @@ pub struct Hub {
     dialler: Dialler,
     limits: FrameLimits,
     json_depth: usize,
-    clients: Cell<usize>,
     timer: Notify,
     /// Set when the process is to end.
     pub exit: Notify,
@@ -83,27 +82,19 @@ impl Hub {
             dialler,
             limits,
             json_depth,
-            clients: Cell::new(0),
             timer: Notify::new(),
             exit: Notify::new(),
             myself: myself.clone(),
         })
     }
 
-    /// How many clients are connected.
-    pub fn clients(&self) -> usize {
-        self.clients.get()
-    }
-
     /// Serves one client until it leaves.
     pub async fn serve(self: Rc<Self>, stream: Stream, door: Door) {
-        self.clients.set(self.clients.get() + 1);
         let id = self.router.borrow_mut().client_opened(door);
         self.settle();
         self.run(id, stream).await;
         self.router.borrow_mut().set_now(Instant::now());
         self.router.borrow_mut().client_closed(id);
-        self.clients.set(self.clients.get() - 1);
         self.settle();
     }
 

@@ -135,11 +135,6 @@ impl Router {
         right
     }
 
-    /// Whether this client has shown what it must.
-    pub fn is_authenticated(&self, id: PortId) -> bool {
-        self.client(id).is_some_and(|c| c.token.is_none())
-    }
-
     /// Answered by us: the lane has its own handshake, with the runtime's token, and perhaps long ago.
     fn answer_connect(&mut self, id: PortId, lane: PortId, message: &Message) {
         let Some(lane) = self.lane(lane) else { return };

@@ -19,6 +19,7 @@ mod requests;
 mod resolve;
 mod router;
 pub mod sessions;
+mod status;
 
 pub use client::{ClientState, Door};
 pub use lane::{LaneState, LaneStatus};

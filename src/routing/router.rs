@@ -1,7 +1,7 @@
 //! The router's state and the small steps that everything else is made of.
 
 use super::client::ClientState;
-use super::lane::{LaneState, LaneStatus};
+use super::lane::LaneState;
 use super::lineage::Lineage;
 use super::pending::Ask;
 use super::ports::{PortId, Ports};
@@ -9,7 +9,6 @@ use super::sessions::Sessions;
 use crate::error::Refusal;
 use crate::rpc::message::ID;
 use crate::rpc::{Edits, Message, MessageError, write};
-use serde_json::{Value, json};
 use slab::Slab;
 use std::time::{Duration, Instant};
 
@@ -137,24 +136,6 @@ impl Router {
             Role::Lane(lane) => Some(lane),
             Role::Client(_) => None,
         }
-    }
-
-    /// What is connected, for `subagentd.status`: runtimes, and the other clients of this client's principal.
-    pub(super) fn status(&self, asker: PortId) -> Value {
-        let principal = self.client(asker).map(|c| c.principal.clone());
-        let (mut clients, mut lanes) = (Vec::new(), Vec::new());
-        for (id, port) in self.ports.iter() {
-            match &port.role {
-                Role::Client(client) if id != asker && Some(&client.principal) == principal.as_ref() => {
-                    clients.push(json!({"protocol": client.protocol, "sessions": self.sessions.of_client(id).len()}));
-                }
-                Role::Lane(lane) if lane.status == LaneStatus::Ready => {
-                    lanes.push(json!({"protocol": lane.protocol, "version": lane.version}))
-                }
-                _ => {}
-            }
-        }
-        json!({"version": env!("CARGO_PKG_VERSION"), "runtime": self.settings.runtime, "lanes": lanes, "clients": clients})
     }
 
     /// Where a connection's messages mostly go, if that is one place: to hold it back when that is full. A shared

@@ -59,11 +59,6 @@ impl Process {
         ))
     }
 
-    /// The pid of the guard, which leads the runtime.
-    pub fn pid(&self) -> Option<u32> {
-        self.child.borrow().id()
-    }
-
     /// Whether it has not ended.
     pub fn is_running(&self) -> bool {
         matches!(self.child.borrow_mut().try_wait(), Ok(None))

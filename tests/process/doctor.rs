@@ -65,7 +65,18 @@ fn a_running_daemon_tells_its_clients_and_runtimes() {
     let world = World::start(3);
     let (mut client, mut lane) = world.open("a");
     create(&mut client, &mut lane, "s1", json!({}));
+    lane.event("s1", json!({"type": "subagent.started", "agentId": "a1", "data": {"toolCallId": "t1", "agentName": "helper"}}));
+    client.expect_event("subagent.started");
+    let id = client.request("subagentd.status", json!({}));
+    let sessions = client.expect_result(id)["sessions"].clone();
+    let child = json!({"agentId": "a1", "agentName": "helper", "toolCallId": "t1", "parentAgentId": null, "running": true});
+    assert_eq!(sessions, json!([{"sessionId": "s1", "clients": 1, "pending": 0, "children": [child]}]));
     let socket = world.daemon.socket().to_str().unwrap().to_owned();
     let (_, said) = doctor(world.home(), &["--socket", &socket]);
-    assert!(said.contains("client, protocol 3, 1 session(s)") && said.contains("runtime version test, protocol 3"), "{said}");
+    assert!(
+        said.contains("client, protocol 3, 1 session(s)")
+            && said.contains("1 session(s) with 1 sub-agent(s)")
+            && said.contains("runtime version test, protocol 3"),
+        "{said}"
+    );
 }

@@ -13,4 +13,5 @@ mod failing_runtime;
 mod flags;
 mod life;
 mod orphans;
+mod shared_lane;
 mod tcp;
