@@ -39,7 +39,7 @@ pub async fn serve(options: &ServeOptions, config: &Config, runtime: RuntimeSpec
     let hub = Hub::new(Router::new(settings), dialler, config.limits.frame(), config.limits.json_depth);
     spawn_local(hub.clone().keep_time());
     let listener = listen::unix(&options.socket, &lock)?;
-    tracing::info!("serving {} in front of {runtime}", options.socket.display());
+    eprintln!("subagentd: serving {} in front of {runtime}", options.socket.display());
     // SAFETY: geteuid has no preconditions and cannot fail.
     let owner = unsafe { libc::geteuid() };
     let principal = Principal::new(&format!("uid:{owner}"));

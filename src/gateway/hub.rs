@@ -2,7 +2,7 @@
 //! the router what needs the outside (dialling lanes, closing connections, keeping time).
 
 use super::layers::{CatchPanic, Failed, Handled, Inbound, PanicLayer, Trace, TraceLayer};
-use super::socket::Socket;
+use super::socket::{Socket, Sockets};
 use crate::protocol::fields::ROUTED;
 use crate::routing::{Command, Door, PortId, Role, Router};
 use crate::rpc::{FrameCodec, FrameError, FrameLimits, Message};
@@ -10,7 +10,6 @@ use crate::runtime::Dialler;
 use crate::transport::Stream;
 use bytes::BytesMut;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::future::{poll_fn, ready};
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
@@ -36,7 +35,7 @@ const HOLD_BACK: usize = 4 * 1024 * 1024;
 pub struct Hub {
     router: Rc<RefCell<Router>>,
     stack: RefCell<Trace<CatchPanic<Routed>>>,
-    sockets: RefCell<HashMap<PortId, Rc<Socket>>>,
+    sockets: RefCell<Sockets>,
     dialler: Dialler,
     limits: FrameLimits,
     json_depth: usize,
@@ -139,7 +138,7 @@ impl Hub {
             self.last_answers(is_read).await;
         }
         writer.abort();
-        self.sockets.borrow_mut().remove(&id);
+        self.sockets.borrow_mut().remove(id);
         socket.drained.notify_waiters();
     }
 
@@ -161,7 +160,7 @@ impl Hub {
             });
             let done = done.await;
             if done.is_err() || self.is_closing(id) {
-                socket.ended.notify_one();
+                socket.end();
             }
         }
     }
@@ -178,10 +177,13 @@ impl Hub {
             self.hold_back(id).await;
             buffer.reserve(size);
             let spare = buffer.capacity() - buffer.len();
-            let n = tokio::select! {
-                biased;
-                () = socket.ended.notified() => return,
-                n = reader.read_buf(&mut buffer) => n.unwrap_or(0),
+            let n = {
+                let reading = reader.read_buf(&mut buffer);
+                tokio::pin!(reading);
+                match poll_fn(|cx| socket.poll_unless_ended(cx, |cx| reading.as_mut().poll(cx))).await {
+                    Some(n) => n.unwrap_or(0),
+                    None => return,
+                }
             };
             size = if n == spare { (size * 4).min(LARGE_READ) } else { size };
             match self.take_frames(id, &mut codec, &mut buffer).await {
@@ -192,7 +194,8 @@ impl Hub {
                     self.settle();
                     // The reason is written before the connection goes; a peer that does not read it loses it.
                     if !self.is_flushed(id) {
-                        let _ = tokio::time::timeout(Duration::from_secs(1), socket.ended.notified()).await;
+                        let ended = poll_fn(|cx| socket.poll_unless_ended(cx, |_| Poll::<()>::Pending));
+                        let _ = tokio::time::timeout(Duration::from_secs(1), ended).await;
                     }
                     return;
                 }
@@ -271,8 +274,8 @@ impl Hub {
                 }
             }
             Command::Drop(id) => {
-                if let Some(socket) = self.sockets.borrow().get(&id) {
-                    socket.ended.notify_one();
+                if let Some(socket) = self.sockets.borrow().get(id) {
+                    socket.end();
                 }
             }
             Command::Exit => self.exit.notify_one(),
@@ -280,13 +283,13 @@ impl Hub {
     }
 
     fn flush(&self, id: PortId) {
-        let Some(socket) = self.sockets.borrow().get(&id).cloned() else { return };
+        let Some(socket) = self.sockets.borrow().get(id).cloned() else { return };
         let mut router = self.router.borrow_mut();
-        let Some(port) = router.ports.get_mut(id) else { return socket.ended.notify_one() };
+        let Some(port) = router.ports.get_mut(id) else { return socket.end() };
         match socket.flush_now(&mut port.out) {
             Ok(false) => {}
             Ok(true) if !port.closing => {}
-            Ok(true) | Err(_) => socket.ended.notify_one(),
+            Ok(true) | Err(_) => socket.end(),
         }
     }
 
@@ -324,7 +327,7 @@ impl Hub {
                 let targets = router.targets(id);
                 targets.into_iter().find(|to| router.ports.get(*to).is_some_and(|p| p.out.len() > HOLD_BACK))
             };
-            let Some(socket) = target.and_then(|to| self.sockets.borrow().get(&to).cloned()) else { return };
+            let Some(socket) = target.and_then(|to| self.sockets.borrow().get(to).cloned()) else { return };
             socket.drained.notified().await;
         }
     }

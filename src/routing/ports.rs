@@ -11,6 +11,11 @@ pub struct PortId {
 }
 
 impl PortId {
+    /// The connection's place; another one takes it when this one is gone.
+    pub fn index(self) -> usize {
+        self.index
+    }
+
     /// Names no connection.
     pub const NOWHERE: PortId = PortId { index: usize::MAX, serial: 0 };
 }
