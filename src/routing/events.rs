@@ -241,7 +241,8 @@ impl Router {
         if foreign(Some(used)) {
             edits.replace(message.span(SESSION_ID), &id);
         }
-        if child.is_some() && foreign(message.raw(DATA_SESSION_ID)) {
+        let asks_tool = || message.text(EVENT_TYPE).is_some_and(|kind| kind == names::EXTERNAL_TOOL_REQUESTED);
+        if foreign(message.raw(DATA_SESSION_ID)) && (child.is_some() || asks_tool()) {
             edits.replace(message.span(DATA_SESSION_ID), &id);
         }
         let about = child.and_then(|key| self.about(key, message)).unwrap_or_default();

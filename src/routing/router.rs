@@ -201,7 +201,7 @@ impl Router {
         let refusal = match why {
             MessageError::Scan(crate::rpc::scan::ScanError::Duplicate(_)) => Refusal::Invalid(why.to_string()),
             MessageError::Scan(_) => Refusal::Parse(why.to_string()),
-            MessageError::Batch | MessageError::Shapeless => Refusal::Invalid(why.to_string()),
+            MessageError::Batch | MessageError::Positional | MessageError::Shapeless => Refusal::Invalid(why.to_string()),
         };
         match self.ports.get(from).map(|p| &p.role) {
             Some(Role::Client(_)) => self.send(from, &refusal.answer(b"null")),

@@ -2,6 +2,7 @@
 
 use super::scan::{ScanError, Span, Wanted, scan};
 use bytes::Bytes;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// Slots of the envelope itself. A caller's own wanted keys use the slots from [`FIRST_FREE`] on.
@@ -39,6 +40,9 @@ pub enum MessageError {
     /// An array.
     #[error("batches are not supported; send each message in a frame of its own")]
     Batch,
+    /// Params by position, with an object that we would not look into.
+    #[error("params by position may have an object in the first place only; send params by name")]
+    Positional,
     /// JSON, but neither request, notification nor response.
     #[error("the message has neither a method nor an id with a result or an error")]
     Shapeless,
@@ -71,6 +75,9 @@ impl Message {
             }
             _ => return Err(MessageError::Shapeless),
         };
+        if has(PARAMS) && body[spans[PARAMS].start as usize] == b'[' {
+            spans[PARAMS] = only_element(&body, spans[PARAMS])?;
+        }
         Ok(Message { body, kind, spans })
     }
 
@@ -120,6 +127,20 @@ impl Message {
     }
 }
 
+/// The .NET SDK sends params by position, `[{…}]`, and runtimes read the element as the params: so do we, or a
+/// session could be named where we do not look. Arrays of other things stay what they are.
+fn only_element(body: &[u8], array: Span) -> Result<Span, MessageError> {
+    let elements: Vec<&RawValue> = serde_json::from_slice(array.of(body)).map_err(|_| MessageError::Shapeless)?;
+    match elements[..] {
+        [only] if only.get().starts_with('{') => {
+            let start = (only.get().as_ptr() as usize - body.as_ptr() as usize) as u32;
+            Ok(Span { start, end: start + only.get().len() as u32 })
+        }
+        [_, ref rest @ ..] if rest.iter().any(|other| other.get().starts_with('{')) => Err(MessageError::Positional),
+        _ => Ok(array),
+    }
+}
+
 /// Decodes a raw JSON string; `None` for any other value.
 pub fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
     let inner = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
@@ -162,6 +183,18 @@ mod tests {
             assert_eq!(read(shapeless).unwrap_err(), MessageError::Shapeless, "{shapeless}");
         }
         assert!(matches!(read("{nope}").unwrap_err(), MessageError::Scan(ScanError::Syntax(_))));
+    }
+
+    #[test]
+    fn params_by_position_are_the_one_object_in_them() {
+        assert_eq!(read(r#"{"id":1,"method":"a","params":[ {"x":1} ]}"#).unwrap().params(), br#"{"x":1}"#);
+        for other in ["[]", "[1,\"two\"]", "[[]]"] {
+            assert_eq!(
+                Message::read(format!(r#"{{"id":1,"method":"a","params":{other}}}"#).into(), &WANTED, 128).unwrap().params(),
+                other.as_bytes()
+            );
+        }
+        assert_eq!(read(r#"{"id":1,"method":"a","params":[{},{}]}"#).unwrap_err(), MessageError::Positional);
     }
 
     #[test]

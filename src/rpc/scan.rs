@@ -122,7 +122,7 @@ impl Scanner<'_> {
         match self.peek() {
             b'"' => self.string().map(drop),
             b'{' => self.nested(|s| s.object(wanted)),
-            b'[' => self.nested(Self::array),
+            b'[' => self.nested(|s| s.array(wanted)),
             b't' => self.word(b"true"),
             b'f' => self.word(b"false"),
             b'n' => self.word(b"null"),
@@ -173,13 +173,14 @@ impl Scanner<'_> {
         }
     }
 
-    fn array(&mut self) -> Result<(), ScanError> {
+    /// What is wanted of a value is wanted of the first element if it is an array: params by position.
+    fn array(&mut self, mut wanted: &'static [Wanted]) -> Result<(), ScanError> {
         if self.peek() == b']' {
             self.at += 1;
             return Ok(());
         }
         loop {
-            self.value(&[])?;
+            self.value(std::mem::take(&mut wanted))?;
             self.space();
             match self.peek() {
                 b',' => self.at += 1,

@@ -11,5 +11,6 @@ mod bytes;
 mod dead_client;
 mod dead_runtime;
 mod order;
+mod positional;
 mod slow_client;
 mod vectors;

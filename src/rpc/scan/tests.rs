@@ -17,6 +17,7 @@ fn wanted_values_are_found_where_they_stand() {
     let text = r#" { "x" : [1, {"id": 9}], "params": {"sessionId" : "s\n1", "id": 4}, "id" : -1.5e3 } "#;
     assert_eq!(spans(text).unwrap(), [Some("-1.5e3"), Some(r#"{"sessionId" : "s\n1", "id": 4}"#), Some(r#""s\n1""#)]);
     assert_eq!(spans(r#"{"params":7}"#).unwrap(), [None, Some("7"), None]);
+    assert_eq!(spans(r#"{"params":[{"sessionId":"s"},{"sessionId":"t"}]}"#).unwrap()[2], Some("\"s\""));
 }
 
 #[test]
