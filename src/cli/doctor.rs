@@ -34,16 +34,16 @@ struct Findings {
 
 impl Findings {
     fn good(&self, what: &str) {
-        println!("ok     {what}");
+        super::print(&format!("ok     {what}"));
     }
 
     fn note(&self, what: &str) {
-        println!("-      {what}");
+        super::print(&format!("-      {what}"));
     }
 
     fn bad(&mut self, what: &str, remedy: &str) {
         self.wrong += 1;
-        println!("WRONG  {what}\n       {remedy}");
+        super::print(&format!("WRONG  {what}\n       {remedy}"));
     }
 }
 

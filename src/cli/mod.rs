@@ -9,6 +9,7 @@ mod serve;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -93,6 +94,11 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints a line. A reader that has seen enough (`| head`) is no error.
+fn print(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 /// What a subcommand gives back: the error is for people.

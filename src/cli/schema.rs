@@ -37,7 +37,7 @@ pub fn run(args: &SchemaArgs) -> Outcome {
         }
     } else {
         for (name, text) in &files {
-            println!("// {name}\n{text}");
+            super::print(&format!("// {name}\n{text}"));
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! What runtimes tell: session events, life-cycle notifications, and all else.
 
 use super::bridging::Bridge;
+use super::lane::After;
 use super::lineage::{Announcement, ChildKey};
 use super::pending::{Question, Standing};
 use super::ports::PortId;
@@ -12,8 +13,6 @@ use crate::protocol::questions::{HandlePendingToolCall, ToolResult};
 use crate::protocol::subagent::{SubagentEnded, SubagentStarted, ToolRequest};
 use crate::protocol::{V2, V3, names};
 use crate::rpc::{Edits, Message, write};
-
-use super::lane::After;
 
 impl Router {
     /// A notification from a runtime.
@@ -101,10 +100,11 @@ impl Router {
     }
 
     /// Which child an event is about: its envelope says so, or a third id does, or the call that it belongs to.
-    fn child_of_event(&self, session: SessionKey, kind: &str, message: &Message) -> Option<ChildKey> {
-        let session = self.sessions.get(session)?;
+    fn child_of_event(&self, key: SessionKey, kind: &str, message: &Message) -> Option<ChildKey> {
+        let session = self.sessions.get(key)?;
+        let named = |id: &str| self.lineage.find(id).filter(|child| self.lineage.child(*child).is_some_and(|c| c.root == key));
         if let Some(agent) = message.text(AGENT_ID) {
-            return session.family.by_agent(&agent).or_else(|| self.lineage.find(&agent));
+            return session.family.by_agent(&agent).or_else(|| named(&agent));
         }
         if session.family.is_empty() {
             return None;
@@ -113,7 +113,7 @@ impl Router {
             return message.text(DATA_TOOL_CALL_ID).and_then(|call| session.family.by_task(&call));
         }
         let foreign = [DATA_SESSION_ID, DATA_OWNER_SESSION_ID, DATA_OWNER_NATIVE_SESSION_ID].into_iter();
-        let foreign = foreign.filter_map(|slot| self.lineage.find(&message.text(slot)?)).next();
+        let foreign = foreign.filter_map(|slot| named(&message.text(slot)?)).next();
         let call = || {
             [DATA_TOOL_CALL_ID, DATA_PERMISSION_TOOL_CALL_ID]
                 .into_iter()
