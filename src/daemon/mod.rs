@@ -14,7 +14,11 @@ use std::pin::Pin;
 pub fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let local = tokio::task::LocalSet::new();
-    Ok(local.block_on(&runtime, future))
+    let done = local.block_on(&runtime, future);
+    drop(local);
+    // A terminal is read by a thread that nobody can wake; it must not keep us.
+    runtime.shutdown_background();
+    Ok(done)
 }
 
 /// Completes when the process is told to end.

@@ -312,7 +312,6 @@ impl Hub {
         if router.ports.get(id).is_some_and(|p| p.closing) {
             router.ports.remove(id);
         } else {
-            tracing::warn!("the runtime is gone: {why}");
             router.lane_closed(id, &why);
         }
         drop(router);

@@ -230,6 +230,7 @@ impl Router {
         if matches!(lane.status, LaneStatus::Dead(_)) {
             return;
         }
+        tracing::warn!("{reason}");
         lane.status = LaneStatus::Dead(reason.clone());
         let (sent, waiting, clients) = (lane.sent.drain(), std::mem::take(&mut lane.waiting), lane.clients.clone());
         let refusal = Refusal::RuntimeGone(reason);

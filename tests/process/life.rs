@@ -1,5 +1,8 @@
 //! How the SDK-spawned form lives and ends.
 
+use std::io::{BufRead, BufReader};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -7,7 +10,8 @@ use serde_json::{Value, json};
 use crate::front::{Front, STDIO};
 use crate::stdio_runtime::StdioRuntime;
 use crate::support::conn::AutoAnswers;
-use crate::support::daemon::Daemon;
+use crate::support::daemon::{Daemon, command};
+use crate::support::process::{Watched, signal};
 use crate::support::runtime::{Lane, shake_hands};
 use crate::support::world::{World, call, create, say_hello, temp_home};
 
@@ -156,4 +160,30 @@ fn sigterm_ends_the_shared_daemon_cleanly() {
     daemon.signal(libc::SIGTERM);
     let status = daemon.wait_exit();
     assert_eq!(status.code(), Some(0), "{status}; its stderr:\n{}", daemon.stderr());
+}
+
+#[test]
+fn on_a_terminal_a_signal_ends_the_daemon_too() {
+    // A terminal is read by a thread that blocks in the kernel, and that thread must not keep the process.
+    let home = temp_home();
+    let (mut ours, mut theirs) = (0, 0);
+    // SAFETY: both descriptors are written by the call; the optional arguments are left out.
+    let opened = unsafe { libc::openpty(&mut ours, &mut theirs, std::ptr::null_mut(), std::ptr::null(), std::ptr::null()) };
+    assert_eq!(opened, 0, "openpty: {}", std::io::Error::last_os_error());
+    // SAFETY: the descriptors were opened just now, and nothing else owns them.
+    let (_ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
+    let mut child = command(home.path())
+        .args(["--server", "--stdio", "--runtime", "unix:/nowhere"])
+        .stdin(theirs.try_clone().expect("a terminal"))
+        .stdout(theirs)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the daemon's binary starts");
+    let watched = Watched::open(child.id().cast_signed()).expect("it runs");
+    // It has dialled, so it is past its start and reads the terminal.
+    let mut said = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    assert!(said.next().expect("a line").expect("text").contains("unix:/nowhere"));
+    signal(watched.pid(), libc::SIGTERM);
+    assert!(watched.exits_within(SOON), "still running");
+    assert!(child.wait().expect("a child can be waited for").success());
 }
