@@ -30,7 +30,7 @@ impl Process {
         let fail = |e: std::io::Error| format!("cannot start {shown}: {e}");
         let (theirs, ours) = lifeline().map_err(fail)?;
         let mut guard = Command::new(own_program().map_err(fail)?);
-        guard.arg("guard").arg("--").args(command);
+        guard.arg0("subagentd").arg("guard").arg("--").args(command);
         guard.env_remove("SUBAGENTD_RUNTIME").env_remove("SUBAGENTD_ATTACH").envs(env.iter().copied());
         guard.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let fd = theirs.as_raw_fd();
