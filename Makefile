@@ -1,4 +1,4 @@
-# Two commands are all a newcomer needs: `cargo run --release -- --help` and `cargo test`. These are for developers.
+# Two commands are all a newcomer needs: `cargo run --release -- demo` and `cargo test`. These are for developers.
 
 CARGO ?= cargo
 WORK := target/interop

@@ -1,22 +1,14 @@
 //! `subagentd doctor`: what is wrong with this installation and how to put it right, and which versions are seen
 //! on both sides.
 
+use super::talk::Talk;
 use super::{Common, Outcome};
 use crate::config::{Config, usual_path, usual_socket};
 use crate::daemon::block_on;
-use crate::rpc::{FrameCodec, write};
 use crate::runtime::{Dialler, RuntimeSpec};
-use crate::transport::Stream;
-use bytes::BytesMut;
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
-use tokio_util::codec::Decoder;
-
-/// How long a runtime or a daemon has to answer a question of ours.
-const ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// Flags of `doctor`.
 #[derive(clap::Args)]
@@ -153,44 +145,5 @@ fn check_environment(findings: &Findings) {
     match std::env::var("COPILOT_CLI_PATH") {
         Ok(path) => findings.note(&format!("SDK programs spawn {path} (COPILOT_CLI_PATH)")),
         Err(_) => findings.note("COPILOT_CLI_PATH is not set: SDK programs spawn their own CLI until it names subagentd"),
-    }
-}
-
-/// A plain client: one question at a time.
-struct Talk {
-    stream: Stream,
-    codec: FrameCodec,
-    buffer: BytesMut,
-    next: u64,
-}
-
-impl Talk {
-    fn new(stream: Stream) -> Talk {
-        Talk { stream, codec: FrameCodec::default(), buffer: BytesMut::new(), next: 0 }
-    }
-
-    async fn call(&mut self, method: &str, params: &Value) -> Result<Value, String> {
-        tokio::time::timeout(ANSWER_TIME, self.ask(method, params)).await.unwrap_or_else(|_| Err(format!("no answer to {method}")))
-    }
-
-    async fn ask(&mut self, method: &str, params: &Value) -> Result<Value, String> {
-        self.next += 1;
-        let mut out = crate::rpc::OutQueue::default();
-        out.frame(&write::request(self.next, method, &write::json(params)));
-        self.stream.writer.write_all(&out.take()).await.map_err(|e| e.to_string())?;
-        loop {
-            while let Some(body) = self.codec.decode(&mut self.buffer).map_err(|e| e.to_string())? {
-                let mut message: Value = serde_json::from_slice(&body).map_err(|e| e.to_string())?;
-                if message["id"] == self.next && message.get("method").is_none() {
-                    return match message.get("error") {
-                        Some(error) => Err(error["message"].as_str().unwrap_or("an error").to_owned()),
-                        None => Ok(message["result"].take()),
-                    };
-                }
-            }
-            if self.stream.reader.read_buf(&mut self.buffer).await.map_err(|e| e.to_string())? == 0 {
-                return Err("it closed the connection".into());
-            }
-        }
     }
 }

@@ -1,11 +1,13 @@
 //! The command line: one file a subcommand, and the lenient form that SDKs spawn.
 
 mod connect;
+mod demo;
 mod doctor;
 mod log;
 mod schema;
 mod sdk;
 mod serve;
+mod talk;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -25,6 +27,7 @@ Runtimes:
   tcp:HOST:PORT, unix:PATH   one that already runs, dialled once for each client
 
 Try it:
+  subagentd demo
   SUBAGENTD_RUNTIME=exec:copilot COPILOT_CLI_PATH=$(command -v subagentd) node app.js
   subagentd serve --runtime exec+tcp:copilot";
 
@@ -57,6 +60,8 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Join the shared daemon over stdio, starting one if none runs: what an SDK or editor spawns
     Connect(connect::ConnectArgs),
+    /// Show a routed tool call, a permission and a refused call, with no API key and no network
+    Demo,
     /// Say what is wrong with this installation and how to put it right, and which versions are on both sides
     Doctor(doctor::DoctorArgs),
     /// Print the protocol's JSON Schema, or write it as files with --write
@@ -82,6 +87,7 @@ pub fn main() -> ExitCode {
         match cli.command {
             Command::Serve(args) => serve::run(&args, &cli.common),
             Command::Connect(args) => connect::run(&args, &cli.common),
+            Command::Demo => demo::run(),
             Command::Doctor(args) => doctor::run(&args, &cli.common),
             Command::Schema(args) => schema::run(&args),
             Command::Guard { command } => return ExitCode::from(crate::runtime::guard::run(&command) as u8),

@@ -24,7 +24,7 @@ struct SdkArgs {
 /// Whether these are an SDK's arguments: one of its two words, and no subcommand before it.
 pub fn is_sdk_form(words: &[OsString]) -> bool {
     let sdk = words.iter().position(|w| w == "--headless" || w == "--server");
-    let command = words.iter().position(|w| ["serve", "connect", "doctor", "schema", "guard", "help"].iter().any(|c| w == c));
+    let command = words.iter().position(|w| ["serve", "connect", "demo", "doctor", "schema", "guard", "help"].iter().any(|c| w == c));
     sdk.is_some_and(|at| command.is_none_or(|c| at < c))
 }
 

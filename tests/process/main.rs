@@ -7,6 +7,7 @@ mod front;
 mod stdio_runtime;
 
 mod connect;
+mod demo;
 mod doctor;
 mod exec_tcp;
 mod failing_runtime;
