@@ -3,11 +3,11 @@
 use super::{Common, Outcome};
 use crate::config::usual_socket;
 use crate::daemon::block_on;
-use crate::transport::stdio;
+use crate::transport::{listen, stdio};
 use std::io::{Error, Result};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
@@ -50,6 +50,14 @@ async fn relay(path: &Path, common: &Common) -> Result<()> {
     }
 }
 
+/// Another's daemon was faster: ours must not stay behind, to take its place when it ends.
+fn end_if_spare(daemon: &mut Child, socket: &Path) {
+    if listen::lock_holder(socket).is_some_and(|holder| holder != daemon.id()) {
+        let _ = daemon.kill();
+        let _ = daemon.wait();
+    }
+}
+
 /// Starts a daemon in a session of its own and waits until it listens. When several of us do this at once, the
 /// daemons' lock lets one of them live, and all find that one.
 async fn start_daemon(path: &Path, common: &Common) -> Result<UnixStream> {
@@ -69,7 +77,10 @@ async fn start_daemon(path: &Path, common: &Common) -> Result<UnixStream> {
     let deadline = Instant::now() + START_TIME;
     loop {
         match UnixStream::connect(path).await {
-            Ok(stream) => return Ok(stream),
+            Ok(stream) => {
+                end_if_spare(&mut daemon, path);
+                return Ok(stream);
+            }
             Err(error) if Instant::now() > deadline => {
                 return Err(Error::new(error.kind(), format!("no daemon answers on {}: {error}", path.display())));
             }

@@ -38,7 +38,7 @@ impl SocketLock {
         file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
         match file.try_lock() {
             Ok(()) => {
-                // For people who wonder who holds it.
+                // For those who wonder who holds it.
                 file.set_len(0)?;
                 std::io::Write::write_all(&mut &file, format!("{}\n", std::process::id()).as_bytes())?;
                 Ok(SocketLock { _file: file })
@@ -50,6 +50,11 @@ impl SocketLock {
             Err(std::fs::TryLockError::Error(error)) => Err(error),
         }
     }
+}
+
+/// The process that serves this socket, as it noted itself in its lock.
+pub fn lock_holder(socket: &Path) -> Option<u32> {
+    std::fs::read_to_string(lock_path(socket)).ok()?.trim().parse().ok()
 }
 
 fn lock_path(socket: &Path) -> PathBuf {

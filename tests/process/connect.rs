@@ -77,6 +77,21 @@ fn connect_starts_a_daemon_when_none_runs_and_several_at_once_find_the_same_one(
         client.expect_closed();
         front.wait_exit();
     }
+    // The daemons that came too late were ended by those who started them: nobody takes the place of the first.
+    let lock = std::fs::File::open(socket.with_extension("sock.lock")).unwrap();
+    lock.lock().expect("the first daemon lets go of it when it ends");
+    assert_eq!(daemons(&socket), Vec::<i32>::new());
+}
+
+/// The processes that serve this socket, or are about to.
+fn daemons(socket: &std::path::Path) -> Vec<i32> {
+    let pids = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
+    let serves = |pid: &i32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<_> = line.split(|b| *b == 0).collect();
+        words.get(1) == Some(&b"serve".as_slice()) && words.contains(&socket.as_os_str().as_encoded_bytes())
+    };
+    pids.filter(serves).collect()
 }
 
 #[test]
