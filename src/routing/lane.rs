@@ -235,8 +235,14 @@ impl Router {
         let (sent, waiting, clients) = (lane.sent.drain(), std::mem::take(&mut lane.waiting), lane.clients.clone());
         let refusal = Refusal::RuntimeGone(reason);
         for (_, request) in sent {
-            if let (Some((client, id)), false) = (request.client, matches!(request.after, After::Shutdown)) {
-                self.send(client, &refusal.answer(&id));
+            match (request.client, request.after) {
+                // It was told to end and did, with or without a word: what was asked for is done.
+                (Some((client, id)), After::Shutdown) => {
+                    self.send(client, &write::result(&id, b"null"));
+                    self.commands.push(Command::Exit);
+                }
+                (Some((client, id)), _) => self.send(client, &refusal.answer(&id)),
+                (None, _) => {}
             }
         }
         for (client, message) in waiting {

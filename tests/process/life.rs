@@ -187,3 +187,17 @@ fn on_a_terminal_a_signal_ends_the_daemon_too() {
     assert!(watched.exits_within(SOON), "still running");
     assert!(child.wait().expect("a child can be waited for").success());
 }
+
+#[test]
+fn runtime_shutdown_is_answered_though_the_runtime_ends_without_a_word() {
+    let home = temp_home();
+    let runtime = StdioRuntime::new(home.path(), 3);
+    let (mut front, mut client, mut lane) = greeted(&runtime, home.path(), 3);
+    let id = client.request("runtime.shutdown", json!({}));
+    lane.expect_request("runtime.shutdown");
+    for process in runtime.processes() {
+        signal(process.pid(), libc::SIGKILL);
+    }
+    assert_eq!(client.expect_result(id), Value::Null);
+    front.expect_clean_exit();
+}
