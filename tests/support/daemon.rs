@@ -1,11 +1,12 @@
 //! The daemon's process, in a home of its own.
 
 use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use super::conn::{AutoAnswers, Conn};
 use super::deadline;
@@ -48,27 +49,27 @@ impl Daemon {
             std::fs::write(&path, config).expect("a config file");
             command.arg("--config").arg(path);
         }
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(File::create(&stderr).expect("a file for the daemon's stderr"))
-            .spawn()
-            .expect("the daemon's binary starts");
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the daemon's binary starts");
         let mut daemon = Self { child, socket, stderr };
         daemon.wait_ready();
         daemon
     }
 
+    /// Keeps what the daemon says on stderr in a file, and returns once it has said that it serves.
     fn wait_ready(&mut self) {
-        let started = Instant::now();
-        while let Err(error) = UnixStream::connect(&self.socket) {
-            if let Some(status) = self.child.try_wait().expect("the daemon can be waited for") {
-                panic!("the daemon ended at once ({status}); its stderr:\n{}", self.stderr());
+        let lines = BufReader::new(self.child.stderr.take().expect("a pipe")).lines();
+        let mut file = File::create(&self.stderr).expect("a file for the daemon's stderr");
+        let (said, serving) = mpsc::channel();
+        thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let _ = writeln!(file, "{line}");
+                if line.starts_with("subagentd: serving ") {
+                    let _ = said.send(());
+                }
             }
-            assert!(started.elapsed() < deadline(), "no socket after {:?}: {error}; stderr:\n{}", deadline(), self.stderr());
-            // Nothing announces a socket before it exists; this is the one place that has to look again.
-            thread::sleep(Duration::from_millis(2));
-        }
+        });
+        // A daemon that ends closes its stderr, and the channel with it.
+        serving.recv_timeout(deadline()).unwrap_or_else(|why| panic!("the daemon does not serve ({why}); its stderr:\n{}", self.stderr()));
     }
 
     pub fn socket(&self) -> &Path {
