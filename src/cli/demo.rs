@@ -1,13 +1,13 @@
 //! `subagentd demo`: a parent with two sub-agents, no API key and no network. The client and the runtime are
 //! scripted; what stands between them is the real thing.
 
-use super::talk::Talk;
 use super::{Outcome, print};
 use crate::daemon::block_on;
 use crate::gateway::Hub;
 use crate::protocol::names;
 use crate::routing::{Door, Principal, Router, Settings};
 use crate::rpc::FrameLimits;
+use crate::rpc::peer::Peer;
 use crate::runtime::Dialler;
 use crate::transport::memory;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ async fn play() -> Result<(), String> {
     let dialler = Dialler::in_process(|| {
         let (ours, theirs) = memory::pair();
         spawn_local(async move {
-            if let Err(why) = runtime(Talk::new(theirs)).await {
+            if let Err(why) = runtime(Peer::new(theirs.reader, theirs.writer)).await {
                 tracing::debug!("the scripted runtime ended: {why}");
             }
         });
@@ -34,11 +34,11 @@ async fn play() -> Result<(), String> {
     let hub = Hub::new(Router::new(settings), dialler, FrameLimits::default(), 128);
     let (front, here) = memory::pair();
     spawn_local(hub.serve(front, Door { principal: Principal::new("demo"), token: None }));
-    client(Talk::new(here)).await
+    client(Peer::new(here.reader, here.writer)).await
 }
 
 /// What an SDK program does: opens a session with a tool and two agents, prompts, answers what it is asked.
-async fn client(mut daemon: Talk) -> Result<(), String> {
+async fn client(mut daemon: Peer) -> Result<(), String> {
     print("A scripted client and a scripted runtime, with the real router between them.\n");
     daemon.call(names::CONNECT, &json!({})).await?;
     let options = json!({
@@ -90,7 +90,7 @@ fn text(value: &Value) -> &str {
 }
 
 /// What a runtime does: answers the handshake, and when prompted delegates to both agents.
-async fn runtime(mut daemon: Talk) -> Result<(), String> {
+async fn runtime(mut daemon: Peer) -> Result<(), String> {
     loop {
         let request = daemon.next().await?;
         match request["method"].as_str().unwrap_or_default() {
@@ -110,7 +110,7 @@ async fn runtime(mut daemon: Talk) -> Result<(), String> {
     }
 }
 
-async fn delegate(daemon: &mut Talk, agent: &str, child: &str, asks: bool) -> Result<(), String> {
+async fn delegate(daemon: &mut Peer, agent: &str, child: &str, asks: bool) -> Result<(), String> {
     let task = format!("task-{agent}");
     tell(daemon, Some(child), names::SUBAGENT_STARTED, json!({"toolCallId": task, "agentName": agent, "remoteSessionId": child})).await?;
     if asks {
@@ -129,13 +129,13 @@ async fn delegate(daemon: &mut Talk, agent: &str, child: &str, asks: bool) -> Re
 }
 
 /// The answer to the question asked last.
-async fn answered(daemon: &mut Talk) -> Result<Value, String> {
+async fn answered(daemon: &mut Peer) -> Result<Value, String> {
     let mut request = daemon.next().await?;
     daemon.answer(&request, json!({"success": true})).await?;
     Ok(request["params"].take())
 }
 
-async fn tell(daemon: &mut Talk, agent: Option<&str>, kind: &str, data: Value) -> Result<(), String> {
+async fn tell(daemon: &mut Peer, agent: Option<&str>, kind: &str, data: Value) -> Result<(), String> {
     let mut event = json!({"type": kind, "data": data, "id": uuid::Uuid::new_v4().to_string(), "parentId": null});
     if let Some(agent) = agent {
         event["agentId"] = agent.into();

@@ -1,10 +1,10 @@
 //! `subagentd doctor`: what is wrong with this installation and how to put it right, and which versions are seen
 //! on both sides.
 
-use super::talk::Talk;
 use super::{Common, Outcome};
 use crate::config::{Config, usual_path, usual_socket};
 use crate::daemon::block_on;
+use crate::rpc::peer::Peer;
 use crate::runtime::{Dialler, RuntimeSpec};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -88,7 +88,7 @@ async fn check_runtime(findings: &mut Findings, config: &Config, common: &Common
         Ok(line) => line,
         Err(error) => return findings.bad(&format!("runtime {spec}: {error}"), "start it, or correct its name"),
     };
-    let mut talk = Talk::new(line.stream);
+    let mut talk = Peer::new(line.stream.reader, line.stream.writer);
     let mut params = json!({});
     if let Some(token) = &dialler.token {
         params["token"] = token.as_str().into();
@@ -118,7 +118,8 @@ async fn check_daemon(findings: &mut Findings, socket: &std::path::Path) {
             return findings.bad(&format!("nobody listens on {}: {error}", socket.display()), remedy);
         }
     };
-    match Talk::new(stream.into()).call("subagentd.status", &json!({})).await {
+    let (reader, writer) = stream.into_split();
+    match Peer::new(Box::new(reader), Box::new(writer)).call("subagentd.status", &json!({})).await {
         Ok(status) => {
             findings.good(&format!("shared daemon {} on {}", status["version"].as_str().unwrap_or("?"), socket.display()));
             for lane in status["lanes"].as_array().into_iter().flatten() {

@@ -7,7 +7,6 @@ mod log;
 mod schema;
 mod sdk;
 mod serve;
-mod talk;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;

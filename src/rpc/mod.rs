@@ -3,6 +3,7 @@
 pub mod frame;
 pub mod message;
 pub mod out;
+pub mod peer;
 pub mod scan;
 pub mod table;
 pub mod write;

@@ -1,35 +1,36 @@
-//! A plain peer for the subcommands that talk to a runtime or a daemon themselves: one message at a time.
+//! A plain peer, one message at a time: for subcommands that talk to a runtime or a daemon themselves, and for
+//! tests. Nothing on the way of a routed message.
 
-use crate::rpc::{FrameCodec, OutQueue, write};
-use crate::transport::Stream;
+use super::{FrameCodec, OutQueue, write};
 use bytes::BytesMut;
 use serde_json::{Value, json};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::codec::Decoder;
 
 /// How long the other side has to answer a question of ours.
 const ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// One end of a conversation.
-pub struct Talk {
-    stream: Stream,
+pub struct Peer {
+    reader: Box<dyn AsyncRead + Unpin>,
+    writer: Box<dyn AsyncWrite + Unpin>,
     codec: FrameCodec,
     buffer: BytesMut,
     next: u64,
 }
 
-impl Talk {
-    /// Over this stream.
-    pub fn new(stream: Stream) -> Talk {
-        Talk { stream, codec: FrameCodec::default(), buffer: BytesMut::new(), next: 0 }
+impl Peer {
+    /// Over these two directions.
+    pub fn new(reader: Box<dyn AsyncRead + Unpin>, writer: Box<dyn AsyncWrite + Unpin>) -> Peer {
+        Peer { reader, writer, codec: FrameCodec::default(), buffer: BytesMut::new(), next: 0 }
     }
 
     /// Sends one message.
     pub async fn send(&mut self, message: &Value) -> Result<(), String> {
         let mut out = OutQueue::default();
         out.frame(&write::json(message));
-        self.stream.writer.write_all(&out.take()).await.map_err(|e| e.to_string())
+        self.writer.write_all(&out.take()).await.map_err(|e| e.to_string())
     }
 
     /// Sends a request; gives its id.
@@ -50,7 +51,7 @@ impl Talk {
             if let Some(body) = self.codec.decode(&mut self.buffer).map_err(|e| e.to_string())? {
                 return serde_json::from_slice(&body).map_err(|e| e.to_string());
             }
-            if self.stream.reader.read_buf(&mut self.buffer).await.map_err(|e| e.to_string())? == 0 {
+            if self.reader.read_buf(&mut self.buffer).await.map_err(|e| e.to_string())? == 0 {
                 return Err("it closed the connection".into());
             }
         }
